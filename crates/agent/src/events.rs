@@ -4,7 +4,6 @@
 use bitcost_model::protocol::{Addresses, Origin, SentCounts, Start};
 use bitcost_traffic::Flow;
 
-use crate::affinity::Affinity;
 use crate::refusal::Refusal;
 
 pub enum Command {
@@ -33,5 +32,6 @@ pub type Ended = Result<Box<dyn Flow>, Refusal>;
 pub struct Started {
     pub part: usize,
     pub thread_id: i32,
-    pub affinity: Affinity,
+    /// The CPUs that it is pinned to, in order; empty: it is not pinned.
+    pub cpus: Vec<u32>,
 }

@@ -17,8 +17,9 @@ use crate::refusal::Refusal;
 /// longer than this process itself waits, which then restores the host normally.
 const WATCHDOG_LEASE: Duration = Lease::LENGTH.saturating_add(Duration::from_millis(200));
 
-/// The journaling of the changes of a host. Clones share one watchdog.
-#[derive(Clone, Debug)]
+/// The journaling of the changes of a host. Clones share one watchdog. The default is that of a host of a
+/// lab, which ends with its processes.
+#[derive(Clone, Debug, Default)]
 pub struct Journaling {
     /// The folder of journals; absent in a lab.
     folder: Option<PathBuf>,
@@ -27,21 +28,11 @@ pub struct Journaling {
 }
 
 impl Journaling {
-    /// The journaling of a host of a lab, which ends with its processes.
-    pub fn lab() -> Journaling {
-        Journaling {
-            folder: None,
-            watchdog: Arc::default(),
-            metrics: CachedMetrics::default(),
-        }
-    }
-
     /// The journaling of another host, whose changes are recorded in this folder.
     pub fn in_folder(folder: PathBuf) -> Journaling {
         Journaling {
             folder: Some(folder),
-            watchdog: Arc::default(),
-            metrics: CachedMetrics::default(),
+            ..Journaling::default()
         }
     }
 

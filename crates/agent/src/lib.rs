@@ -8,10 +8,8 @@ mod abort;
 mod affinity;
 mod cached_metrics;
 mod connect;
-mod constants;
 mod describe;
 mod events;
-mod idle;
 mod journaling;
 mod limits;
 mod measuring;
@@ -197,12 +195,12 @@ fn answer(
             }
         }
         ToAgent::Describe { device } => {
-            let host = limits::device(&device).and_then(|()| describe::host(&device));
+            let host = describe::host(&device);
             reply(host.map(|host| FromAgent::Host(Box::new(host))), output);
         }
         ToAgent::Route { to } => reply(describe::route(to).map(FromAgent::Route), output),
         ToAgent::AddressesOf { device } => {
-            let found = limits::device(&device).and_then(|()| describe::addresses(&device));
+            let found = describe::addresses(&device);
             reply(
                 found.map(|addresses| FromAgent::AddressesOf { addresses }),
                 output,
@@ -211,11 +209,13 @@ fn answer(
         ToAgent::Clock => output.send(&FromAgent::Clock {
             now_ns: monotonic_ns(),
         }),
-        ToAgent::Idle { length_ms } => refused(idle::measure(length_ms, output.clone()), output),
+        ToAgent::Idle { length_ms } => {
+            refused(measuring::idle(length_ms, output.clone()), output);
+        }
         ToAgent::Constants { cpus } => {
             // A prepared run would compete with the measurement.
             *run = None;
-            refused(constants::measure(cpus, output.clone()), output);
+            refused(measuring::constants(cpus, output.clone()), output);
         }
         ToAgent::TryProfile => {
             reply(profile::check().map(|()| FromAgent::Profilable), output);

@@ -1,6 +1,7 @@
 //! The limits of a run's requests to an endpoint: those of the command line, checked again because
 //! a frame can contain anything.
 
+use bitcost_host::check_device_name;
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::Prepare;
@@ -13,9 +14,6 @@ const PARTS_MAX: usize = 64;
 /// Most CPUs that a list may name: the most that Linux supports (`NR_CPUS`).
 const CPUS_MAX: usize = 8192;
 
-/// Longest name of an interface, in bytes (`IFNAMSIZ` without the terminating zero; linux/if.h).
-const DEVICE_BYTES_MAX: usize = 15;
-
 /// Open files that each flow takes at most: its socket, two more handles of it, a pipe of its mode,
 /// the counters of its thread.
 const FILES: u64 = 8;
@@ -24,7 +22,7 @@ const OTHER_FILES: u64 = 64;
 
 /// Checks everything that memory, threads and files depend on, before any is allocated.
 pub fn check(prepare: &Prepare) -> Result<(), Refusal> {
-    device(&prepare.device)?;
+    check_device_name(&prepare.device)?;
     cpus(&prepare.cpus)?;
     if prepare.parts.len() > PARTS_MAX {
         return Err(Refusal::from(format!(
@@ -40,22 +38,11 @@ pub fn check(prepare: &Prepare) -> Result<(), Refusal> {
     )?)
 }
 
-pub fn device(name: &str) -> Result<(), Refusal> {
-    let shown: String = name.chars().take(DEVICE_BYTES_MAX).collect();
-    match name.len() {
-        0 => Err("no interface is named".into()),
-        length if length > DEVICE_BYTES_MAX => Err(Refusal::from(format!(
-            "`{shown}…` is too long for the name of an interface: {length} bytes; allowed: at most {DEVICE_BYTES_MAX}"
-        ))),
-        _ => Ok(()),
-    }
-}
-
 fn conditions(conditions: &Conditions) -> Result<(), Refusal> {
     conditions.check_bounds()?;
     for place in [&conditions.places.sender, &conditions.places.receiver] {
         cpus(&place.cpus)?;
-        place.device.as_deref().map_or(Ok(()), device)?;
+        place.device.as_deref().map_or(Ok(()), check_device_name)?;
     }
     Ok(())
 }

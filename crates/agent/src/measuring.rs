@@ -1,16 +1,64 @@
-//! The measurements of the host between runs: one at a time, each in a separate thread, so that
-//! the agent keeps listening.
+//! The measurements of the host between runs: one at a time, each in a separate thread, which sends the result, so
+//! that the agent keeps listening.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bitcost_model::protocol::FromAgent;
+use bitcost_model::record::IdleBaseline;
+use bitcost_probe::cpu::CpuProbe;
+use bitcost_sys::clock::monotonic_ns;
 
 use crate::output::Output;
 use crate::refusal::Refusal;
 
 static IS_MEASURING: AtomicBool = AtomicBool::new(false);
 
-pub fn start(
+/// Wait before the idle host is measured, until earlier activity has ended.
+const SETTLING: Duration = Duration::from_millis(20);
+
+/// The longest measurement of the idle host, in milliseconds: the limit of `--set idle_baseline_s=VALUE`.
+const IDLE_MAX_MS: u32 = 3_600_000;
+
+/// The most CPUs on which constants are measured.
+const CPUS_MOST: usize = 2;
+
+/// Measures the state of this host's CPUs while bitcost is idle.
+pub fn idle(length_ms: u32, output: Output) -> Result<(), Refusal> {
+    if length_ms > IDLE_MAX_MS {
+        return Err(Refusal::from(format!(
+            "measure the idle host for {length_ms} ms: at most {IDLE_MAX_MS} ms are allowed"
+        )));
+    }
+    start("the idle host", output, move || {
+        std::thread::sleep(SETTLING);
+        let mut cpus = CpuProbe::open();
+        let (start_ns, start) = (monotonic_ns(), cpus.read());
+        std::thread::sleep(Duration::from_millis(length_ms.into()));
+        let (end_ns, end) = (monotonic_ns(), cpus.read());
+        FromAgent::Idle(Box::new(IdleBaseline {
+            start_ns,
+            end_ns,
+            start,
+            end,
+        }))
+    })
+}
+
+/// Measures the constants of this host.
+pub fn constants(cpus: Vec<u32>, output: Output) -> Result<(), Refusal> {
+    if cpus.len() > CPUS_MOST {
+        return Err(Refusal::from(format!(
+            "measure the host's constants on {} CPUs: at most {CPUS_MOST} are allowed",
+            cpus.len()
+        )));
+    }
+    start("the host's constants", output, move || {
+        FromAgent::Constants(Box::new(bitcost_probe::constants::measure(&cpus)))
+    })
+}
+
+fn start(
     what: &str,
     output: Output,
     measure: impl FnOnce() -> FromAgent + Send + 'static,

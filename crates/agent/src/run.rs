@@ -1,7 +1,6 @@
 //! One endpoint of one run, in its own thread: prepare, start, watch, finish, restore.
 
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
@@ -328,8 +327,9 @@ impl Endpoint {
     ) -> Result<EndpointRecord, Refusal> {
         for (index, (part, in_effect)) in self.prepare.parts.iter().zip(&mut in_effect).enumerate()
         {
-            let affinities = watched.affinities_of(index);
-            in_effect.extend(affinity::in_effect(part, &affinities));
+            let of_part = watched.pinned.iter().filter(|(of, _)| *of == index);
+            let pinned = affinity::all(of_part.map(|(_, cpus)| cpus));
+            in_effect.push(affinity::in_effect(part, &pinned));
         }
         threads.await_ends(&watched, &self.abort, |part| {
             self.prepare.parts[part].role == Role::Sender
@@ -354,7 +354,7 @@ impl Endpoint {
             role: first.role,
             in_effect: first.in_effect,
             offloads: settings.offloads.clone(),
-            pinned_cpus: affinity::pinned(watched.affinities.iter().map(|(_, affinity)| affinity)),
+            pinned_cpus: affinity::all(watched.pinned.iter().map(|(_, cpus)| cpus)),
             window_start_ns: watched.window_start_ns,
             window_end_ns: watched.window_end_ns,
             counts: first.all.counts,
@@ -407,12 +407,16 @@ impl Endpoint {
         }
     }
 
+    /// Messages that each flow sent; none of a part that this endpoint receives.
     fn sent(&self) -> SentCounts {
         self.prepare
             .parts
             .iter()
             .zip(self.abort.controls.iter())
-            .map(|(part, controls)| sent_messages(part, controls))
+            .map(|(part, controls)| match part.role {
+                Role::Receiver => Vec::new(),
+                Role::Sender => controls.iter().map(|control| messages(control)).collect(),
+            })
             .collect()
     }
 
@@ -429,20 +433,9 @@ impl Endpoint {
                 })
                 .unwrap_or_default()
         };
-        let record = |(index, flow): (usize, Box<dyn Flow>)| {
-            let outcome = flow.outcome(sent_of(index));
-            FlowRecord {
-                counts: controls[index].counts(),
-                sequence: outcome.sequence,
-                tcp_info: outcome.tcp_info,
-                latency: outcome.latency,
-                pacing: outcome.pacing,
-                low_water_bytes: outcome.low_water_bytes,
-                delay_variation: outcome.delay_variation,
-                mode_counters: outcome.mode_counters,
-                at_start: outcome.at_start,
-                at_end: outcome.at_end,
-            }
+        let record = |(index, flow): (usize, Box<dyn Flow>)| FlowRecord {
+            counts: controls[index].counts(),
+            ..flow.outcome(sent_of(index))
         };
         let flows: Vec<FlowRecord> = flows.into_iter().enumerate().map(record).collect();
         PartRecord {
@@ -471,14 +464,8 @@ fn sockets(part: &Part, flows: &Flows) -> Vec<Socket> {
         .collect()
 }
 
-/// Messages that each flow of a part sent, in the window and in the whole run; empty for a part
-/// that this endpoint receives.
-fn sent_messages(part: &Part, controls: &[Arc<Control>]) -> Vec<[u64; 2]> {
-    if part.role == Role::Receiver {
-        return Vec::new();
-    }
-    let counts = controls.iter().map(|control| control.counts());
-    counts
-        .map(|counts| [counts.measured.messages, counts.total().messages])
-        .collect()
+/// The messages of a flow in the window and in the whole run.
+fn messages(control: &Control) -> [u64; 2] {
+    let counts = control.counts();
+    [counts.measured.messages, counts.total().messages]
 }

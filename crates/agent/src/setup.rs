@@ -148,35 +148,24 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
         return Ok((conditions, None));
     }
     let kinds = bitcost_host::describe(device)?.qdiscs;
-    let kernel_can = !conditions.workload.is_datagram() || kinds.iter().any(|kind| kind == "fq");
-    let asked = match conditions.pacing {
-        Pacing::Kernel if !kernel_can => {
-            return Err(Refusal::from(format!(
-                "pacing of UDP by the kernel needs the queueing discipline fq on {device}, which has {}; use --pacing sender",
-                kinds.join(", ")
-            )));
-        }
-        Pacing::Kernel => Some("kernel"),
-        Pacing::Sender => Some("sender"),
-        Pacing::Auto => None,
-    };
-    if conditions.pacing == Pacing::Auto {
-        let by_kernel = kernel_can && conditions.workload.is_datagram();
-        conditions.pacing = if by_kernel {
-            Pacing::Kernel
-        } else {
-            Pacing::Sender
+    let (asked, is_datagram) = (conditions.pacing, conditions.workload.is_datagram());
+    let has_fq = kinds.iter().any(|kind| kind == "fq");
+    if asked == Pacing::Kernel && is_datagram && !has_fq {
+        return Err(Refusal::from(format!(
+            "pacing of UDP by the kernel needs the queueing discipline fq on {device}, which has {}; use --pacing sender",
+            kinds.join(", ")
+        )));
+    }
+    if asked == Pacing::Auto {
+        conditions.pacing = match is_datagram && has_fq {
+            true => Pacing::Kernel,
+            false => Pacing::Sender,
         };
     }
-    let actual = if conditions.pacing == Pacing::Kernel {
-        "kernel"
-    } else {
-        "sender"
-    };
     let pacing = InEffect {
         name: "pacing".into(),
-        requested: asked.map(str::to_owned),
-        actual: Some(actual.to_owned()),
+        requested: (asked != Pacing::Auto).then(|| asked.name().to_owned()),
+        actual: Some(conditions.pacing.name().to_owned()),
     };
     Ok((conditions, Some(pacing)))
 }

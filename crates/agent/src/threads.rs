@@ -13,7 +13,7 @@ use bitcost_sys::clock::monotonic_ns;
 use bitcost_traffic::{Control, Flow, Phase};
 
 use crate::abort::Abort;
-use crate::affinity::{Affinity, Request};
+use crate::affinity;
 use crate::connect::named;
 use crate::events::{Command, Event, FlowIndex, Started};
 use crate::output::Output;
@@ -55,17 +55,10 @@ pub struct Watched {
     pub window_start_ns: u64,
     pub window_end_ns: u64,
     pub samples: Vec<Sample>,
-    /// Affinity of the traffic threads, each with the part that it belongs to.
-    pub affinities: Vec<(usize, Affinity)>,
+    /// The CPUs that each traffic thread is pinned to, with the part that it belongs to.
+    pub pinned: Vec<(usize, Vec<u32>)>,
     /// What sampled the CPUs in the window, where the run is profiled.
     pub profiler: Option<Profiler>,
-}
-
-impl Watched {
-    pub fn affinities_of(&self, part: usize) -> Vec<&Affinity> {
-        let of_part = self.affinities.iter().filter(|(of, _)| *of == part);
-        of_part.map(|(_, affinity)| affinity).collect()
-    }
 }
 
 struct PartFlows {
@@ -201,17 +194,15 @@ impl<'a> Threads<'a> {
             let of_part = flows.len();
             for (number, (flow, control)) in flows.into_iter().zip(&self.controls[part]).enumerate()
             {
-                let (request, out) = (
-                    Request::of(asked, &prepare.cpus, number, of_part),
-                    out.clone(),
-                );
+                let cpus = affinity::request(asked, &prepare.cpus, number, of_part);
+                let out = out.clone();
                 let place = FlowIndex { part, flow: number };
                 let worker = Worker::of(place, flow, control.clone());
                 let (kept, release) = mpsc::channel();
                 self.kept.push(kept);
                 let spawned = std::thread::Builder::new()
                     .name(name.to_owned())
-                    .spawn(move || worker.work(&request, begin_ns, &out, &release));
+                    .spawn(move || worker.work(&cpus, begin_ns, &out, &release));
                 spawned.map_err(|error| {
                     format!(
                         "start thread {}: {error}; request fewer flows (-P), or raise ulimit -u",
@@ -293,16 +284,13 @@ impl<'a> Threads<'a> {
             self.wait_until(start.stop_ns, true)?;
             self.enter(Phase::Over);
         }
-        let affinities = self
-            .started
-            .iter()
-            .map(|started| (started.part, started.affinity.clone()))
-            .collect();
+        let started = self.started.iter();
+        let pinned = started.map(|started| (started.part, started.cpus.clone()));
         Ok(Watched {
             window_start_ns,
             window_end_ns,
             samples,
-            affinities,
+            pinned: pinned.collect(),
             profiler: sampler.profiler,
         })
     }
@@ -354,25 +342,16 @@ impl<'a> Threads<'a> {
     }
 
     fn check_stall(&mut self, prepare: &Prepare) -> Result<(), Refusal> {
-        let counts = self.counts().into_iter().map(|counts| Counts {
-            empty_calls: 0,
-            wait_calls: 0,
-            ..counts
-        });
-        for ((flows, counts), part) in self.parts.iter_mut().zip(counts).zip(&prepare.parts) {
-            if counts != flows.moved.0 {
-                flows.moved = (counts, Instant::now());
-            }
-            if flows.moved.1.elapsed() >= STALL {
-                let part = part.conditions.phrase();
-                let seconds = STALL.as_secs();
-                return Err(Refusal::from(format!(
-                    "{part}: no data was transferred for {seconds} s ({} bytes before that)",
-                    counts.bytes
-                )));
-            }
-        }
-        Ok(())
+        self.has_moved();
+        let mut parts = self.parts.iter().zip(&prepare.parts);
+        let Some((flows, part)) = parts.find(|(flows, _)| flows.moved.1.elapsed() >= STALL) else {
+            return Ok(());
+        };
+        let (part, seconds) = (part.conditions.phrase(), STALL.as_secs());
+        Err(Refusal::from(format!(
+            "{part}: no data was transferred for {seconds} s ({} bytes before that)",
+            flows.moved.0.bytes
+        )))
     }
 
     /// Waits until every loop of the chosen parts has ended, as long as data moves. After
@@ -410,21 +389,17 @@ impl<'a> Threads<'a> {
         Ok(())
     }
 
-    /// Whether some part's data have moved since this or [`Threads::check_stall`] last looked.
+    /// Whether some part has made progress since this last looked.
     fn has_moved(&mut self) -> bool {
-        let counts = self.counts();
+        let counts = self.counts().into_iter().map(|counts| Counts {
+            empty_calls: 0,
+            wait_calls: 0,
+            ..counts
+        });
         let mut has_moved = false;
         for (part, counts) in self.parts.iter_mut().zip(counts) {
-            let bytes = counts.bytes;
-            if bytes != part.moved.0.bytes {
-                part.moved = (
-                    Counts {
-                        empty_calls: 0,
-                        wait_calls: 0,
-                        ..counts
-                    },
-                    Instant::now(),
-                );
+            if counts != part.moved.0 {
+                part.moved = (counts, Instant::now());
                 has_moved = true;
             }
         }
@@ -492,7 +467,8 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::sync::mpsc;
 
-    use bitcost_traffic::{Outcome, Sent, TrafficError};
+    use bitcost_model::record::FlowRecord;
+    use bitcost_traffic::{Sent, TrafficError};
 
     use super::*;
 
@@ -507,8 +483,8 @@ mod tests {
             Ok(())
         }
 
-        fn outcome(&self, _sent: Sent) -> Outcome {
-            Outcome::default()
+        fn outcome(&self, _sent: Sent) -> FlowRecord {
+            FlowRecord::default()
         }
     }
 

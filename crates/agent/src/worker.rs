@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use bitcost_sys::clock::sleep_until;
 use bitcost_traffic::{Control, Flow, Phase};
 
-use crate::affinity::Request;
+use crate::affinity;
 use crate::events::{Event, FlowIndex, Started};
 use crate::refusal::Refusal;
 
@@ -29,14 +29,14 @@ impl Worker {
     /// dropped, so that its CPU time can be read at the end of the window.
     pub fn work(
         mut self,
-        request: &Request,
+        cpus: &[u32],
         begin_ns: u64,
         out: &Sender<Event>,
         release: &Receiver<()>,
     ) {
         // The run's thread has ended only when the run was aborted.
         let report = |event| drop(out.send(event));
-        let ended = match self.play(request, begin_ns, &report) {
+        let ended = match self.play(cpus, begin_ns, &report) {
             // A call on a socket that the abort has shut down fails, which is how the loop ends.
             Err(reason) if self.control.phase() != Phase::Abort => Err(reason),
             _ => Ok(self.flow),
@@ -47,11 +47,11 @@ impl Worker {
 
     fn play(
         &mut self,
-        request: &Request,
+        cpus: &[u32],
         begin_ns: u64,
         report: &impl Fn(Event),
     ) -> Result<(), Refusal> {
-        let affinity = request.apply()?;
+        let cpus = affinity::apply(cpus)?;
         if !self.flow.keeps_new_files() {
             // Where the kernel refuses this, the thread keeps sharing the process's table.
             let _ = bitcost_sys::thread::unshare_files();
@@ -59,7 +59,7 @@ impl Worker {
         report(Event::Started(Started {
             part: self.place.part,
             thread_id: bitcost_sys::thread::thread_id(),
-            affinity,
+            cpus,
         }));
         sleep_until(begin_ns);
         Ok(self

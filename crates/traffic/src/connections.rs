@@ -17,6 +17,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Waiting};
+use bitcost_model::record::FlowRecord;
 use bitcost_sys::socket::{self, TCP_MAXSEG};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -25,7 +26,7 @@ use rustix::net::{RecvFlags, SocketFlags, acceptfrom_with, recv};
 use crate::binding;
 use crate::control::{Control, Phase};
 use crate::datagrams::QUIET;
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, Sent, TrafficError};
 use crate::loops::receive_flags;
 use crate::pending_requests::PendingRequests;
 use crate::tcp;
@@ -91,10 +92,10 @@ impl Flow for Client {
         connector.end(control)
     }
 
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome {
+    fn outcome(&self, _sent: Sent) -> FlowRecord {
+        FlowRecord {
             latency: self.requester.latency(),
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::protocol::Peer;
-use bitcost_model::record::{Role, SocketSizes};
+use bitcost_model::record::{FlowRecord, Role, SocketSizes};
 
 use crate::control::Control;
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::workload::{Endpoints, Run, TcpServer, UdpServer};
 use crate::{binding, endpoints, iperf3, options, tcp, tcp_stream, udp, udp_stream};
@@ -205,8 +205,8 @@ impl Flow for SizedFlow {
         self.flow.keeps_new_files()
     }
 
-    fn outcome(&self, sent: Sent) -> Outcome {
-        Outcome {
+    fn outcome(&self, sent: Sent) -> FlowRecord {
+        FlowRecord {
             at_start: self.at_start,
             at_end: self.handle().map(options::sizes).unwrap_or_default(),
             ..self.flow.outcome(sent)

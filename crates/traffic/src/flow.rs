@@ -1,12 +1,9 @@
 //! The traits of a flow: one endpoint of one connection or pair of sockets, and its outcome.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use bitcost_model::record::{
-    DelayVariation, InEffect, Latency, Pacing, Sequence, SocketSizes, TcpInfo,
-};
+use bitcost_model::record::{FlowRecord, InEffect};
 
 use crate::control::Control;
 
@@ -46,21 +43,6 @@ pub struct Ready {
     pub flow: Box<dyn Flow>,
 }
 
-/// The report of an endpoint after the run, in addition to its counts.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    pub tcp_info: Option<TcpInfo>,
-    pub sequence: Option<Sequence>,
-    pub pacing: Option<Pacing>,
-    pub mode_counters: BTreeMap<String, u64>,
-    pub at_start: SocketSizes,
-    pub at_end: SocketSizes,
-    pub low_water_bytes: Option<u32>,
-    /// Times of the transactions or of the send calls, where requested.
-    pub latency: Option<Latency>,
-    pub delay_variation: Option<DelayVariation>,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     pub measured: u64,
@@ -84,8 +66,8 @@ pub trait Flow: Send {
     /// The operation that failed; the counts before that are in `control`.
     fn run(&mut self, control: &Control) -> Result<(), TrafficError>;
 
-    /// The outcome after the run, given how many messages the sender counted.
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome::default()
+    /// The record after the run without the counts, given how many messages the sender counted.
+    fn outcome(&self, _sent: Sent) -> FlowRecord {
+        FlowRecord::default()
     }
 }

@@ -8,10 +8,11 @@ use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
+use bitcost_model::record::FlowRecord;
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, Sent, TrafficError};
 use crate::options::tcp_info;
 use crate::tcp;
 use crate::transactions::{Exchange, Handling, Requester, transaction_bytes};
@@ -66,11 +67,11 @@ impl Flow for Client {
         tcp::close_gracefully(stream).map_err(TrafficError::system("end the connection"))
     }
 
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome {
+    fn outcome(&self, _sent: Sent) -> FlowRecord {
+        FlowRecord {
             tcp_info: tcp_info(&self.stream),
             latency: self.requester.latency(),
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }
@@ -107,10 +108,10 @@ impl Flow for Server {
             .map_err(TrafficError::system("end the connection"))
     }
 
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome {
+    fn outcome(&self, _sent: Sent) -> FlowRecord {
+        FlowRecord {
             tcp_info: tcp_info(&self.stream),
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }

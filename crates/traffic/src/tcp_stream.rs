@@ -6,13 +6,13 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use bitcost_model::protocol::Peer;
-use bitcost_model::record::Role;
+use bitcost_model::record::{FlowRecord, Role};
 use bitcost_sys::socket::{self, SO_RCVLOWAT};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, Sent, TrafficError};
 use crate::latency::{Recorder, timed};
 use crate::loops::{Supply, receive_flags, receiver_delay, send_messages};
 use crate::low_water::LowWater;
@@ -150,14 +150,14 @@ impl Flow for Sender {
         .map_err(TrafficError::system("end the connection"))
     }
 
-    fn outcome(&self, _sent: Sent) -> Outcome {
+    fn outcome(&self, _sent: Sent) -> FlowRecord {
         let pacing = self.pacer.as_ref().map(Pacer::record);
         let latency = self.times.as_ref().map(Recorder::latency);
-        Outcome {
+        FlowRecord {
             tcp_info: tcp_info(&self.stream),
             pacing,
             latency,
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }
@@ -249,12 +249,12 @@ impl Flow for Receiver {
             .map_err(TrafficError::system("end the connection"))
     }
 
-    fn outcome(&self, _sent: Sent) -> Outcome {
+    fn outcome(&self, _sent: Sent) -> FlowRecord {
         let low_water_bytes = self.low_water.in_effect();
-        Outcome {
+        FlowRecord {
             tcp_info: tcp_info(&self.stream),
             low_water_bytes,
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }

@@ -13,11 +13,12 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use bitcost_model::conditions::{Conditions, REQUEST_TIMEOUT};
+use bitcost_model::record::FlowRecord;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::loops::receive_flags;
 use crate::options;
@@ -228,10 +229,10 @@ impl Flow for Asking {
         requester.ask(control, |phase| client.transact(phase, control))
     }
 
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome {
+    fn outcome(&self, _sent: Sent) -> FlowRecord {
+        FlowRecord {
             latency: self.requester.latency(),
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use bitcost_model::record::{InEffect, Role};
+use bitcost_model::record::{FlowRecord, InEffect, Role};
 use bitcost_sys::datagram::Wait;
 use bitcost_sys::socket::{self, SO_TIMESTAMPNS};
 use bitcost_sys::stamped::receive_stamped;
@@ -14,7 +14,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use crate::control::Control;
 use crate::datagrams::Datagrams;
 use crate::delay_variation::{self, DelayRecorder};
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, Sent, TrafficError};
 use crate::latency::{Recorder, timed};
 use crate::loops::{Supply, receive_flags, send_messages};
 use crate::message_buffer::MessageBuffer;
@@ -156,12 +156,12 @@ impl Flow for Sender {
         })
     }
 
-    fn outcome(&self, _sent: Sent) -> Outcome {
+    fn outcome(&self, _sent: Sent) -> FlowRecord {
         let latency = self.extras.times.as_ref().map(Recorder::latency);
-        Outcome {
+        FlowRecord {
             pacing: self.pacer.as_ref().map(Pacer::record),
             latency,
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }
@@ -220,12 +220,12 @@ impl Flow for Receiver {
             .map_err(TrafficError::errno("receive a datagram"))
     }
 
-    fn outcome(&self, sent: Sent) -> Outcome {
+    fn outcome(&self, sent: Sent) -> FlowRecord {
         let delay_variation = self.delays.as_ref().map(DelayRecorder::variation);
-        Outcome {
+        FlowRecord {
             sequence: self.datagrams.sequence(sent),
             delay_variation,
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }

@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     let journaling = if arguments.in_lab {
-        Journaling::lab()
+        Journaling::default()
     } else {
         Journaling::in_folder(bitcost_host::journal::folder())
     };

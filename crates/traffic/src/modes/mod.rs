@@ -17,11 +17,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::modes::{MODES, Mode, setting};
-use bitcost_model::record::{InEffect, Role};
+use bitcost_model::record::{FlowRecord, InEffect, Role};
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::options::tcp_info;
 use crate::pacing::Pacer;
@@ -220,7 +220,7 @@ impl Flow for FastFlow {
         Ok(())
     }
 
-    fn outcome(&self, sent: Sent) -> Outcome {
+    fn outcome(&self, sent: Sent) -> FlowRecord {
         let tcp_info = match &self.socket {
             Socket::Tcp(stream) => tcp_info(stream),
             Socket::Udp(_) => None,
@@ -235,13 +235,13 @@ impl Flow for FastFlow {
             .collect();
         let pacing = self.pacer.as_ref().map(Pacer::record);
         let low_water_bytes = self.fast.stream().and_then(StreamReceiver::low_water_bytes);
-        Outcome {
+        FlowRecord {
             tcp_info,
             sequence,
             pacing,
             mode_counters,
             low_water_bytes,
-            ..Outcome::default()
+            ..FlowRecord::default()
         }
     }
 }

@@ -9,11 +9,11 @@ pub use std::time::{Duration, Instant};
 
 pub use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::place::IpVersion;
-use bitcost_model::record::PhaseCounts;
+use bitcost_model::record::{FlowRecord, PhaseCounts};
 pub use bitcost_model::record::{InEffect, Role};
 pub use bitcost_testkit::Run;
 pub use bitcost_traffic::{Control, Phase, Ready};
-use bitcost_traffic::{Flow, Outcome, Sent, TrafficError};
+use bitcost_traffic::{Flow, Sent, TrafficError};
 use rustix::io::Errno;
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ pub fn start(mut flow: Box<dyn Flow>, control: &Arc<Control>) -> Running {
 pub struct Played {
     pub sender: PhaseCounts,
     pub receiver: PhaseCounts,
-    pub outcomes: [Outcome; 2],
+    pub outcomes: [FlowRecord; 2],
     pub elapsed: Duration,
 }
 

@@ -1,7 +1,7 @@
 //! Times of a stream's messages, and delay variation.
 
 use crate::play::*;
-use bitcost_traffic::Outcome;
+use bitcost_model::record::FlowRecord;
 
 bitcost_testkit::trials! { PrivateNetwork:
     send_calls_are_timed_where_requested,
@@ -75,6 +75,6 @@ fn delay_variation_is_recorded_where_requested() {
         delay_variation: false,
         ..conditions
     }));
-    let is_absent = |outcome: &Outcome| outcome.delay_variation.is_none();
+    let is_absent = |outcome: &FlowRecord| outcome.delay_variation.is_none();
     assert!(plain.outcomes.iter().all(is_absent));
 }
