@@ -1,6 +1,7 @@
 //! The facts of a log that resuming needs, read in one pass.
 
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::log::{Reader, nothing_measured};
@@ -13,6 +14,8 @@ use crate::store::{Damaged, End, LogFile};
 
 pub struct Logged {
     pub folder: PathBuf,
+    /// The facts of the file that was read.
+    pub facts: Metadata,
     pub study: Study,
     /// Its plan, which equals the plan that the study gives.
     pub plan: Plan,
@@ -105,6 +108,7 @@ impl Logged {
         }
         Ok(Logged {
             folder: log.folder().to_owned(),
+            facts: log.facts().clone(),
             study,
             plan,
             prepared,

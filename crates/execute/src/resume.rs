@@ -84,7 +84,7 @@ impl Resume {
     ) -> Result<Executed, ExecuteError> {
         let Resume(logged) = self;
         let (study, plan, done) = (&logged.study, &logged.plan, &logged.done);
-        trust::check(&logged.folder, destination, trust, progress)?;
+        trust::check(&logged, destination, trust, progress)?;
         if let Some(mesh) = &study.mesh {
             let job = mesh::Job {
                 study,

@@ -1,6 +1,6 @@
 //! Checks whether the hosts that a log names may be used: somebody else may have written the log.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use bitcost_sys::process::effective_uid;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
 use crate::hosts::Named;
+use crate::logged::Logged;
 use crate::progress::Progress;
 use crate::store::LOG_NAME;
 
@@ -21,7 +22,7 @@ const WRITABLE_BY_ALL: u32 = 0o002;
 /// # Errors
 /// Usage, with what would be started and the option that allows it.
 pub fn check(
-    folder: &Path,
+    logged: &Logged,
     destination: &Destination,
     trust: bool,
     progress: &mut dyn Progress,
@@ -35,11 +36,18 @@ pub fn check(
         progress.message(&format!("the log names what is started: {started}"));
     }
     let config = named.and_then(|named| named.spec.ssh_config.as_deref());
-    let mut foreign: Vec<String> = [folder.to_owned(), folder.join(LOG_NAME)]
-        .iter()
-        .filter_map(|path| foreign(path, false))
+    let folder = fs::metadata(&logged.folder).ok();
+    let config = config.map(|path| (Path::new(path), fs::metadata(path).ok(), true));
+    let log = logged.folder.join(LOG_NAME);
+    let files = [
+        (logged.folder.as_path(), folder, false),
+        (&log, Some(logged.facts.clone()), false),
+    ];
+    let files = files.into_iter().chain(config);
+    // The code that needs a missing file reports it.
+    let foreign: Vec<String> = files
+        .filter_map(|(path, facts, of_root)| foreign(path, &facts?, of_root))
         .collect();
-    foreign.extend(config.and_then(|path| self::foreign(Path::new(path), true)));
     if trust || foreign.is_empty() {
         return Ok(());
     }
@@ -52,9 +60,7 @@ pub fn check(
 
 /// A phrase that names who other than the user could have written a file; a file of root may be
 /// allowed.
-fn foreign(path: &Path, of_root: bool) -> Option<String> {
-    // The code that needs a missing file reports it.
-    let facts = fs::metadata(path).ok()?;
+fn foreign(path: &Path, facts: &Metadata, of_root: bool) -> Option<String> {
     let (own, path) = (effective_uid(), path.display());
     if facts.uid() != own && !(of_root && facts.uid() == 0) {
         return Some(format!("{path} belongs to user {}", facts.uid()));

@@ -1,8 +1,9 @@
 //! Reads a log line by line, complete or truncated; each line is verified before it is used.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::LogPlace;
@@ -38,10 +39,11 @@ pub enum Damaged {
 }
 
 /// A log on the disk, with the length that it had when it was opened: what is appended later is not
-/// read.
+/// read, and neither is another file that took its place.
 #[derive(Clone, Debug)]
 pub struct LogFile {
     folder: PathBuf,
+    facts: Metadata,
     length: u64,
     damaged: Damaged,
     /// Numbers of the lines that the first reading left out.
@@ -166,22 +168,34 @@ impl LogFile {
             .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path, error }))?;
         Ok(LogFile {
             damaged,
-            ..LogFile::written(folder, facts.len())
+            ..LogFile::written(folder, facts)
         })
     }
 
-    /// The log of `length` bytes in `folder`, which was just written.
-    pub fn written(folder: &Path, length: u64) -> LogFile {
+    /// The log in `folder`, which was just written.
+    pub fn written(folder: &Path, facts: Metadata) -> LogFile {
         LogFile {
             folder: folder.to_owned(),
-            length,
+            length: facts.len(),
+            facts,
             damaged: Damaged::Refuse,
             left_out: BTreeSet::new(),
         }
     }
 
+    /// Only the first `length` bytes are read.
+    #[must_use]
+    pub fn up_to(self, length: u64) -> LogFile {
+        LogFile { length, ..self }
+    }
+
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The facts of the file that is read.
+    pub fn facts(&self) -> &Metadata {
+        &self.facts
     }
 
     pub fn path(&self) -> PathBuf {
@@ -198,6 +212,12 @@ impl LogFile {
             error,
         };
         let file = open_regular(&self.path()).map_err(fail)?;
+        let identity = |facts: &Metadata| (facts.dev(), facts.ino());
+        if identity(&file.metadata().map_err(fail)?) != identity(&self.facts) {
+            return Err(fail(io::Error::other(
+                "another file took its place while it was read",
+            )));
+        }
         let mut file = BufReader::with_capacity(CHUNK, file.take(self.length));
         let mut text = Vec::new();
         loop {

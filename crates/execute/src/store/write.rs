@@ -100,7 +100,7 @@ impl Writer {
         let path = self.folder.join(LOG_NAME);
         let facts = self.file.metadata();
         let facts = facts.map_err(|error| StoreError::CannotRead { path, error })?;
-        Ok(LogFile::written(&self.folder, facts.len()))
+        Ok(LogFile::written(&self.folder, facts))
     }
 
     /// Appends an event as one line. An event that ends a run is on the disk before this returns.
