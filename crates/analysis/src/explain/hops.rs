@@ -2,7 +2,6 @@
 //! them.
 
 use bitcost_model::counters::{LinkEmulator, Queue};
-use bitcost_model::record::Sample;
 
 use crate::explain::series::Series;
 
@@ -30,11 +29,10 @@ pub struct Hop {
 /// The root queueing disciplines that a series has from its start to its end; `own_rate_bps` is the
 /// rate that the run set at the sender's interface.
 pub(super) fn hops(series: &Series, own_rate_bps: Option<f64>) -> Vec<Hop> {
-    let Some((first, _)) = series.edges() else {
-        return Vec::new();
-    };
-    let roots = first.queues.iter().filter(|queue| queue.parent.is_none());
-    roots
+    let queues = series.edges().into_iter();
+    let queues = queues.flat_map(|edges| &edges.first.queues);
+    queues
+        .filter(|queue| queue.parent.is_none())
         .filter_map(|queue| hop(series, queue, own_rate_bps))
         .collect()
 }
@@ -45,8 +43,7 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
     }
     let is_same = |other: &&Queue| other.parent.is_none() && key(other) == key(queue);
     let grown = |count: fn(&Queue) -> u64| {
-        let of = |sample: &Sample| sample.queues.iter().find(is_same).map(count);
-        series.growth(|step| Some(of(step.last)?.checked_sub(of(step.first)?)? as f64))
+        series.growth(|sample| sample.queues.iter().find(is_same).map(count))
     };
     // A queueing discipline may stand before the emulator of the same device.
     let is_line = queue.kind == LinkEmulator::KIND;
@@ -85,13 +82,11 @@ fn name(queue: &Queue) -> String {
 fn line(series: &Series, device: &str) -> Option<Hop> {
     let is_it = |line: &&LinkEmulator| line.device == device;
     let grown = |count: fn(&LinkEmulator) -> u64| {
-        let of = |sample: &Sample| sample.emulators.iter().find(is_it).map(count);
-        series.growth(|step| Some(of(step.last)?.checked_sub(of(step.first)?)? as f64))
+        series.growth(|sample| sample.emulators.iter().find(is_it).map(count))
     };
     let arrived = grown(|line| line.arrived.segments)?;
     let each = (arrived / grown(|line| line.arrived.packets)?.max(1.0)).max(1.0);
-    let (first, _) = series.edges()?;
-    let rate_bps = first.emulators.iter().find(is_it)?.rate_bps;
+    let rate_bps = series.edges()?.first.emulators.iter().find(is_it)?.rate_bps;
     Some(Hop {
         drops: grown(|line| line.overflowed.segments)?,
         packets: grown(|line| line.departed.segments)?,

@@ -1,51 +1,51 @@
-//! The intervals between the samples of an endpoint, and how much counters grew in them.
+//! The samples of an endpoint, and how much counters grew between them.
 
 use bitcost_model::record::{EndpointRecord, Sample, ThreadKind, ThreadTime};
 
 use crate::metrics::{Edges, is_of_first_part};
 
-/// The intervals between an endpoint's samples.
+/// An endpoint's samples from the window's start on.
 pub(super) struct Series<'a> {
-    steps: Vec<Edges<'a>>,
+    samples: &'a [Sample],
+    edges: Option<Edges<'a>>,
 }
 
 impl<'a> Series<'a> {
-    /// The first intervals from the window's start on, as many as this.
+    /// Those of the first intervals, as many as this.
     pub fn of(end: &'a EndpointRecord, count: usize) -> Series<'a> {
         let samples = &end.samples[..end.samples.len().min(count + 1)];
-        Series {
-            steps: Edges::steps(samples).collect(),
-        }
+        let edges = Edges::of(samples);
+        Series { samples, edges }
     }
 
+    /// The number of intervals.
     pub fn count(&self) -> usize {
-        self.steps.len()
+        self.samples.len().saturating_sub(1)
     }
 
     /// Their total length, in seconds.
     pub fn seconds(&self) -> f64 {
-        self.steps.iter().map(|step| step.seconds).sum()
+        self.edges.as_ref().map_or(0.0, |edges| edges.seconds)
     }
 
     /// The samples at the ends of the intervals.
-    pub fn samples(&self) -> impl Iterator<Item = &'a Sample> + '_ {
-        self.steps.iter().map(|step| step.last)
+    pub fn samples(&self) -> impl Iterator<Item = &'a Sample> + use<'a> {
+        self.samples.iter().skip(1)
     }
 
     /// The first and the last sample.
-    pub fn edges(&self) -> Option<(&'a Sample, &'a Sample)> {
-        Some((self.steps.first()?.first, self.steps.last()?.last))
+    pub fn edges(&self) -> Option<&Edges<'a>> {
+        self.edges.as_ref()
     }
 
-    /// How much a counter grew in all intervals; absent where that cannot be determined.
-    pub fn growth(&self, grew: impl Fn(&Edges<'a>) -> Option<f64>) -> Option<f64> {
-        let each = self.steps.iter().map(grew);
-        each.sum::<Option<f64>>().filter(|_| self.count() > 0)
+    /// How much a counter grew, as in [`Edges::growth`].
+    pub fn growth(&self, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        self.edges()?.growth(counter)
     }
 
     /// How much a counter grew per second.
-    pub fn per_second(&self, grew: impl Fn(&Edges<'a>) -> Option<f64>) -> Option<f64> {
-        Some(self.growth(grew)? / self.seconds())
+    pub fn per_second(&self, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        Some(self.growth(counter)? / self.seconds())
     }
 
     /// The mean over the samples that have a value; absent where fewer than half have.
@@ -56,38 +56,34 @@ impl<'a> Series<'a> {
 
     /// User data per second of each interval, in bit/s.
     pub fn rates(&self) -> Vec<f64> {
-        let bytes = |step: &Edges| step.per_second(|counts| counts.bytes);
-        let steps = self.steps.iter();
+        let bytes = |step: Edges| step.per_second(|counts| counts.bytes);
+        let steps = Edges::steps(self.samples);
         steps.map(|step| 8.0 * bytes(step).unwrap_or(0.0)).collect()
     }
 
     /// Number of traffic threads of the run's first part.
     pub fn traffic_threads(&self) -> usize {
-        let first = self.steps.first();
-        let threads = first.into_iter().flat_map(|step| &step.first.threads);
+        let threads = self.samples.iter().take(1).flat_map(|first| &first.threads);
         threads.filter(|one| is_of_first_part(one)).count()
     }
 
     /// Time of the run's own traffic threads on a CPU and waiting for one, as shares of wall time, mean over the threads.
     pub fn traffic(&self) -> Option<(f64, f64)> {
-        let count = self.traffic_threads() as f64;
-        let cpu = self.per_second(|step| Some(step.threads(is_of_first_part)?.0))?;
-        let wait = self.per_second(|step| Some(step.threads(is_of_first_part)?.1))?;
-        Some((cpu / count, wait / count))
+        let (run, wait) = self.edges()?.threads(is_of_first_part)?;
+        let all = self.traffic_threads() as f64 * self.seconds();
+        Some((run / all, wait / all))
     }
 
     /// Time on a CPU or waiting for one, as a share of wall time, of the busiest NAPI thread of the interface.
     pub fn napi_thread(&self) -> Option<f64> {
         let share = |number: usize| {
-            let ns = |sample: &Sample| {
+            let ns = self.per_second(|sample| {
                 let thread = napi_threads(sample).nth(number)?;
                 Some(thread.run_ns + thread.wait_ns)
-            };
-            let ns =
-                self.per_second(|step| Some(ns(step.last)?.checked_sub(ns(step.first)?)? as f64));
+            });
             Some(ns? / 1e9)
         };
-        let all = 0..napi_threads(self.edges()?.0).count();
+        let all = 0..napi_threads(self.edges()?.first).count();
         all.filter_map(share).max_by(f64::total_cmp)
     }
 }

@@ -31,12 +31,9 @@ pub struct EndTimes {
 impl EndTimes {
     fn of(series: &Series) -> Option<EndTimes> {
         let (cpu, wait) = series.traffic()?;
-        let slept = series.per_second(|step| {
-            let (before, after) = (&step.first.counts, &step.last.counts);
-            Some(after.slept_ns.saturating_sub(before.slept_ns) as f64 / 1e9)
-        });
+        let slept = series.per_second(|sample| Some(sample.counts.slept_ns))? / 1e9;
         // A sleep is counted when it ends, which may be in a later interval.
-        let slept = (slept? / series.traffic_threads().max(1) as f64).clamp(0.0, 1.0);
+        let slept = (slept / series.traffic_threads().max(1) as f64).clamp(0.0, 1.0);
         Some(EndTimes {
             cpu,
             wait,
@@ -208,9 +205,8 @@ fn busy_cpus(series: &Series, end: &EndpointRecord, named: &[u32]) -> Option<(f6
         named.map(|cpu| cpu.idle + cpu.iowait).collect()
     };
     let idle = |sample: &Sample| of(sample).iter().sum::<u64>();
-    let cpus = of(series.edges()?.0).len() as f64;
-    let ticks =
-        series.per_second(|step| Some(idle(step.last).checked_sub(idle(step.first))? as f64))?;
+    let cpus = of(series.edges()?.first).len() as f64;
+    let ticks = series.per_second(|sample| Some(idle(sample)))?;
     let busy = (1.0 - ticks / end.ticks_per_second as f64 / cpus).clamp(0.0, 1.0);
     (cpus > 0.0).then_some((busy, cpus))
 }
@@ -222,8 +218,7 @@ fn held(series: &Series, end: &EndpointRecord) -> Option<f64> {
 }
 
 fn throttled(series: &Series) -> Option<f64> {
-    let us = |sample: &Sample| sample.throttling.map(|throttling| throttling.throttled_us);
-    let us = series.per_second(|step| Some(us(step.last)?.checked_sub(us(step.first)?)? as f64));
+    let us = series.per_second(|sample| Some(sample.throttling?.throttled_us));
     Some(us? / 1e6)
 }
 
@@ -233,21 +228,18 @@ fn loss(run: &RunView) -> Option<Loss> {
     let sequence = run.receiver.sequence?;
     let lost = sequence.measured_lost as f64;
     let receiver = Series::of(run.receiver, intervals(run));
-    let grown = |count: fn(&Sample) -> Vec<u32>| {
-        receiver.growth(|step| {
-            let (before, after) = (count(step.first), count(step.last));
-            let same = !before.is_empty() && before.len() == after.len();
-            let each = before.iter().zip(&after);
-            same.then(|| each.map(|(b, a)| f64::from(a.wrapping_sub(*b))).sum())
-        })
+    let grown = |count: fn(&Sample) -> Vec<u32>| -> Option<f64> {
+        let edges = receiver.edges()?;
+        let (before, after) = (count(edges.first), count(edges.last));
+        let same = !before.is_empty() && before.len() == after.len();
+        let each = before.iter().zip(&after);
+        same.then(|| each.map(|(b, a)| f64::from(a.wrapping_sub(*b))).sum())
     };
     let softnet = grown(|sample| sample.softnet.iter().map(|cpu| cpu.dropped).collect());
-    let departed = |sample: &Sample| -> u64 {
+    let departure = Series::of(run.sender, intervals(run)).growth(|sample| {
         let own = sample.interfaces.iter().filter(|own| own.node.is_none());
-        own.map(|own| own.tx_dropped).sum()
-    };
-    let departure = Series::of(run.sender, intervals(run))
-        .growth(|step| Some(departed(step.last).checked_sub(departed(step.first))? as f64));
+        Some(own.map(|own| own.tx_dropped).sum())
+    });
     Some(Loss {
         lost,
         pct: 100.0 * lost / (sequence.measured_sent as f64).max(1.0),

@@ -3,7 +3,7 @@
 use bitcost_model::record::{CACHED_METRICS, EndpointRecord, Sample, TcpInfo};
 
 use crate::explain::series::{Series, mean};
-use crate::metrics::actual;
+use crate::metrics::{Edges, actual};
 
 /// Signals of the sender's connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,8 +45,9 @@ pub struct Tcp {
 
 impl Tcp {
     pub(super) fn of(series: &Series, end: &EndpointRecord, goodput_bps: Option<f64>) -> Tcp {
-        let us = |time: fn(&TcpInfo) -> Option<u64>| series.growth(|step| step.tcp_64(time));
-        let count = |counter: fn(&TcpInfo) -> Option<u32>| series.growth(|step| step.tcp(counter));
+        let edges = series.edges();
+        let us = |time: fn(&TcpInfo) -> Option<u64>| edges?.tcp_64(time);
+        let count = |counter: fn(&TcpInfo) -> Option<u32>| edges?.tcp(counter);
         let busy_us = us(|info| info.busy_time_us).filter(|us| *us > 0.0);
         let of_busy = |us: Option<f64>| Some(us? / busy_us?);
         let retransmits = count(|info| info.total_retrans);
@@ -58,7 +59,7 @@ impl Tcp {
             series.mean(|sample| over_sockets(sample, value))
         };
         let window = cwnd_range(series);
-        let last = series.edges().and_then(|(_, last)| last.tcp_info.as_ref());
+        let last = edges.and_then(|edges| edges.last.tcp_info.as_ref());
         let connections = series.samples().next().map(|one| one.connections().len());
         let connections = connections.unwrap_or(0).max(1) as f64;
         Tcp {
@@ -86,8 +87,8 @@ impl Tcp {
                 .map(|(pacing, goodput)| pacing * connections / goodput),
             in_slow_start: last
                 .and_then(|info| Some(info.snd_cwnd_segments? < info.snd_ssthresh_segments?)),
-            packets_per_segment: series
-                .growth(|step| step.sent_packets())
+            packets_per_segment: edges
+                .and_then(Edges::sent_packets)
                 .zip(segments)
                 .map(|(packets, segments)| packets / segments),
         }

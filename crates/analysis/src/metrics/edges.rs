@@ -31,10 +31,14 @@ impl<'a> Edges<'a> {
         samples.windows(2).filter_map(Edges::of)
     }
 
+    /// How much a counter grew; absent where one of the samples does not have it, or it fell.
+    pub fn growth(&self, counter: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        Some(counter(self.last)?.checked_sub(counter(self.first)?)? as f64)
+    }
+
     /// How much a count of the traffic loops grew.
     pub fn counted(&self, count: fn(&Counts) -> u64) -> Option<f64> {
-        let (first, last) = (count(&self.first.counts), count(&self.last.counts));
-        Some(last.checked_sub(first)? as f64)
+        self.growth(|sample| Some(count(&sample.counts)))
     }
 
     /// How much a count of the traffic loops grew per second.
@@ -63,17 +67,15 @@ impl<'a> Edges<'a> {
 
     /// How much a time of the connections grew, in µs.
     pub fn tcp_64(&self, time: fn(&TcpInfo) -> Option<u64>) -> Option<f64> {
-        let of = |sample: &Sample| time(sample.tcp_info.as_ref()?);
-        Some(of(self.last)?.checked_sub(of(self.first)?)? as f64)
+        self.growth(|sample| time(sample.tcp_info.as_ref()?))
     }
 
     /// Packets that the endpoint's own interface was given to send.
     pub fn sent_packets(&self) -> Option<f64> {
-        let of = |sample: &Sample| {
+        self.growth(|sample| {
             let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
             own.next().map(|own| own.tx_packets)
-        };
-        Some(of(self.last)?.checked_sub(of(self.first)?)? as f64)
+        })
     }
 
     /// Run time and run-queue delay of some threads, in seconds; absent where there are none, or where their number
