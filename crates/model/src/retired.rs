@@ -142,6 +142,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "`idle_rtt_us` in JSON is the round trip before the first run",
     ),
     (
+        "each_second time_series",
+        "`bitcost report` draws a run of each cell over time, and `show --rows intervals` prints every run",
+    ),
+    (
         "regimes",
         "the warning `two_groups` of `bitcost explain` says where packets carried far more in some runs",
     ),

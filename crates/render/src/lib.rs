@@ -28,7 +28,6 @@ pub mod report;
 mod statements;
 pub mod stop_rule;
 mod tables;
-mod time_series;
 mod words;
 
 use export::Form;

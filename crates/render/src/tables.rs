@@ -13,7 +13,6 @@ use bitcost_study::{Compared, Factor};
 use crate::block::Block;
 use crate::lines::Lines;
 use crate::number;
-use crate::time_series::time_series;
 use crate::words::{around, figure, intervals_of, title};
 
 type Levels = Vec<(String, Label)>;
@@ -65,8 +64,8 @@ fn meanings(summary: &Summary) -> impl Iterator<Item = String> {
     })
 }
 
-/// Every table that is shown, and every time series. A table has a row per cell if the study's own table would
-/// have more than `columns` columns, or be mostly empty.
+/// Every table that is shown. A table has a row per cell if the study's own table would have more than `columns` columns,
+/// or be mostly empty.
 pub(crate) fn tables(summary: &Summary, columns: usize) -> Vec<Block> {
     let is_listed = is_list_needed(summary, columns);
     let of = |name: &str| {
@@ -80,9 +79,7 @@ pub(crate) fn tables(summary: &Summary, columns: usize) -> Vec<Block> {
         }
         blocks
     };
-    let tables = tabled_metrics(summary).into_iter().flat_map(of);
-    let series = summary.time_series.iter().flat_map(time_series);
-    tables.chain(series).collect()
+    tabled_metrics(summary).into_iter().flat_map(of).collect()
 }
 
 /// True if the study's table has more columns than `columns`, or if fewer than a third of its

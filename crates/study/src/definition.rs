@@ -60,8 +60,6 @@ pub struct TableSpec {
     pub metrics: Vec<String>,
     /// A row with the change from one level to another.
     pub improvement: Option<Compared>,
-    /// Whether each cell's middle run is shown second by second.
-    pub each_second: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -144,8 +144,6 @@ pub struct TableTable {
     pub metrics: Option<Vec<Metric>>,
     /// A row that compares two levels of a factor.
     pub improvement: Option<ImprovementTable>,
-    /// Whether the middle run of each cell is shown second by second (default: false).
-    pub each_second: Option<bool>,
 }
 
 /// How much better one level is than another.

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use crate::as_map::as_map;
 use crate::explain::Kept;
-use crate::log::TimeSeries;
 use crate::metrics::{EmulatorTrouble, Figures, Method, Metric, SoftirqMeans};
 use crate::profile::RunProfile;
 
@@ -61,8 +60,6 @@ pub struct RunRow {
     pub caveats: Vec<String>,
     /// Other sentences on it, and those that are about its cell.
     pub(crate) notes: [Vec<String>; 2],
-    /// Its seconds, if the study's table asks for them.
-    pub(crate) time_series: Option<Box<TimeSeries>>,
     /// The CPU time of its profiled twin by layer, or why that is left out.
     pub profiled: Option<Result<Rc<RunProfile>, Unavailable>>,
     /// What explains it, unless there are very many runs.

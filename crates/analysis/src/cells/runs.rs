@@ -7,7 +7,6 @@ use bitcost_study::check::Levels;
 
 use super::cell::{CellSummary, Figure, has};
 use super::row::{RunRow, used_by_cell};
-use crate::log::TimeSeries;
 use crate::metrics::{FULL_PACKETS, METRICS, Metric, place_of};
 
 /// A cell with its used runs, in order.
@@ -42,16 +41,6 @@ impl<'a> CellRuns<'a> {
         let rows = self.rows.iter();
         rows.filter_map(|row| Some((row.block, row.figures.at(place)?)))
             .collect()
-    }
-
-    /// The time series of the run with the median throughput, or with the next lower one.
-    pub fn middle(&self) -> Option<TimeSeries> {
-        let series = self.rows.iter().filter_map(|row| row.time_series.as_ref());
-        let mut order: Vec<_> = series.collect();
-        let mbps = |series: &TimeSeries| series.mbps[1].unwrap_or(0.0);
-        order.sort_by(|a, b| mbps(a).total_cmp(&mbps(b)));
-        let middle = order.get(order.len().checked_sub(1)? / 2)?;
-        Some((***middle).clone())
     }
 
     /// The figures of the cell; where it is a pair of many hosts, medians without intervals. A share that is nearly all or

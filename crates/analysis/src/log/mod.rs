@@ -9,7 +9,6 @@ mod place;
 mod reader;
 mod row;
 mod stopped;
-mod time_series;
 
 pub use caveats::caveats_of;
 pub use error::LogError;
@@ -18,4 +17,3 @@ pub(crate) use in_effect::not_in_effect;
 pub use in_effect::settings_not_in_effect;
 pub use place::{FirstRun, PlaceFacts};
 pub use reader::{Log, Reader};
-pub use time_series::TimeSeries;

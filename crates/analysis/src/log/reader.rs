@@ -242,14 +242,8 @@ impl Log {
             runs: plan.runs.len(),
         })?;
         let view = self.place.unwrap_or_default().view(ends, &cell.conditions);
-        let each_second = self.summary.study.table.each_second;
         self.summary.is_placed &= self.place.is_some();
-        let row = row_of(
-            run,
-            &cell.levels,
-            &view,
-            (each_second, self.rows.len() <= MANY),
-        );
+        let row = row_of(run, &view, self.rows.len() <= MANY);
         if plan.cells.len() == 1 {
             let is_left_out = row.status == Status::LeftOut;
             let is_better =

@@ -2,25 +2,17 @@
 
 use std::rc::Rc;
 
-use bitcost_model::study::Label;
-
 use super::caveats::caveats;
 use super::exclude;
 use super::in_effect::PartsInEffect;
-use super::time_series::TimeSeries;
 use crate::cells::{RunRow, Status};
 use crate::explain::Kept;
 use crate::metrics::{
     Figures, RunView, SoftirqMeans, attribute, disturbance, emulator_trouble, marks, why_untimed,
 };
 
-/// Reads the records of a run: with `each_second` also its seconds, and with `is_kept` what explains it.
-pub(super) fn row_of(
-    run: u32,
-    levels: &[(String, Label)],
-    view: &RunView,
-    (each_second, is_kept): (bool, bool),
-) -> RunRow {
+/// Reads the records of a run, with `is_kept` also what explains it.
+pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
     let (load, trouble, marks) = (disturbance(view), emulator_trouble(view), marks(view));
     let attribution = attribute(view);
     let found = attribution.as_ref().ok();
@@ -55,7 +47,6 @@ pub(super) fn row_of(
         ],
         unattributed: attribution.err().map(|why| why.0),
         not_in_effect: parts.settings,
-        time_series: each_second.then(|| Box::new(TimeSeries::of(levels, run, view))),
         kept: is_kept.then(|| Rc::new(Kept::of(run, view, &figures))),
         figures,
         ..RunRow::default()

@@ -9,32 +9,15 @@ use bitcost_model::record::{EndpointRecord, Sample};
 
 use crate::metrics::edges::Edges;
 use crate::metrics::view::RunView;
-use serde::Serialize;
 
-/// Whether a queue of this kind emulates a link: the kernel's, or bitcost's.
-fn is_emulator(kind: &str) -> bool {
-    kind == "netem" || kind == LinkEmulator::KIND
+/// Whether a queue emulates a link: the kernel's, or bitcost's.
+pub(crate) fn is_emulator(queue: &Queue) -> bool {
+    queue.kind == "netem" || queue.kind == LinkEmulator::KIND
 }
 
 /// The 99th percentile of lateness, in microseconds, above which a link emulator did not work as
 /// requested.
 const LATE_BOUND_US: f64 = 1000.0;
-
-/// Drops of one queue between the first and the last sample.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct QueueDrops {
-    /// Its device, such as `s1-eth2`.
-    pub device: String,
-    /// Its kind, such as `netem` or `link_emulator`.
-    pub kind: String,
-    pub packets: u64,
-}
-
-impl QueueDrops {
-    pub fn is_emulator(&self) -> bool {
-        is_emulator(&self.kind)
-    }
-}
 
 /// The edges of the endpoint that reports on the path.
 fn told<'a>(run: &RunView<'a>, tells: fn(&Sample) -> bool) -> Option<Edges<'a>> {
@@ -43,12 +26,11 @@ fn told<'a>(run: &RunView<'a>, tells: fn(&Sample) -> bool) -> Option<Edges<'a>> 
     Edges::of(&end.samples)
 }
 
-/// The drops of each queue between the endpoints, and of each link emulator at a device of the
-/// endpoints themselves. A class's queue and the one above it both count the lower one's drops, so
-/// only roots are reported. Empty where no queue is known.
-pub fn queue_drops(run: &RunView) -> Vec<QueueDrops> {
+/// Packets dropped at the chosen queues between the endpoints, and at link emulators of devices of the endpoints
+/// themselves; absent where there are none.
+pub(crate) fn drops(run: &RunView, is_meant: fn(&Queue) -> bool) -> Option<f64> {
     let is_between = |queue: &Queue| queue.node.is_some();
-    let delays = |queue: &Queue| queue.node.is_none() && is_emulator(&queue.kind);
+    let delays = |queue: &Queue| queue.node.is_none() && is_emulator(queue);
     let between = told(run, |sample| {
         sample.queues.iter().any(|queue| queue.node.is_some())
     });
@@ -56,19 +38,20 @@ pub fn queue_drops(run: &RunView) -> Vec<QueueDrops> {
     let ends = [run.sender, run.receiver].into_iter();
     let ends = ends.filter_map(|end| Edges::of(&end.samples));
     let at_ends = ends.flat_map(|edges| drops_of(&edges, delays));
-    between.chain(at_ends).collect()
+    let meant = between
+        .chain(at_ends)
+        .filter(|(queue, _)| is_meant(queue))
+        .map(|(_, packets)| packets);
+    Some(meant.reduce(|sum, packets| sum + packets)? as f64)
 }
 
-/// The drops of the chosen roots.
-fn drops_of(edges: &Edges, is_meant: impl Fn(&Queue) -> bool) -> Vec<QueueDrops> {
+/// The chosen roots with their drops. A class's queue and the one above it both count the lower one's drops, so only roots
+/// count.
+fn drops_of<'a>(edges: &Edges<'a>, is_meant: impl Fn(&Queue) -> bool) -> Vec<(&'a Queue, u64)> {
     let roots = edges.last.queues.iter();
     let roots = roots.filter(|queue| queue.parent.is_none() && is_meant(queue));
     roots
-        .map(|queue| QueueDrops {
-            device: queue.device.clone(),
-            kind: queue.kind.clone(),
-            packets: drops_since(edges.first, queue),
-        })
+        .map(|queue| (queue, drops_since(edges.first, queue)))
         .collect()
 }
 
@@ -84,16 +67,6 @@ pub(crate) fn drops_since(before: &Sample, after: &Queue) -> u64 {
         .find(same)
         .map_or(0, |queue| queue.drops);
     after.drops.wrapping_sub(before).into()
-}
-
-/// Packets dropped at the chosen queues between the endpoints; absent where there are none.
-pub(crate) fn drops(run: &RunView, is_meant: fn(&QueueDrops) -> bool) -> Option<f64> {
-    let found: Vec<u64> = queue_drops(run)
-        .iter()
-        .filter(|queue| is_meant(queue))
-        .map(|queue| queue.packets)
-        .collect();
-    (!found.is_empty()).then(|| found.iter().sum::<u64>() as f64)
 }
 
 /// The edges of the endpoint that reports on link emulators.
@@ -269,13 +242,12 @@ mod tests {
         let samples = [sample(1, 7), sample(2, 157)];
         let edges = Edges::of(&samples).expect("edges");
         let found = drops_of(&edges, |queue| queue.kind != "fq");
+        let [(queue, packets)] = found[..] else {
+            panic!("{found:?}");
+        };
         assert_eq!(
-            found,
-            [QueueDrops {
-                device: "h1-eth0".into(),
-                kind: "netem".into(),
-                packets: 150
-            }]
+            (&*queue.device, &*queue.kind, packets),
+            ("h1-eth0", "netem", 150)
         );
         assert!(Edges::of(&samples[..1]).is_none());
     }

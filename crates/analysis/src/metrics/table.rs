@@ -286,7 +286,7 @@ const ROWS: &[&[Metric]] = &[
         => |run| path::drops(run, |_| true),
         "at all queues between the endpoints of a lab; a super-packet counts once"),
     one!("emulator_dropped_packets", "Packets dropped by the emulator", "", Lower
-        => |run| path::drops(run, path::QueueDrops::is_emulator),
+        => |run| path::drops(run, path::is_emulator),
         "at the queues of the link emulators; a super-packet counts once"),
     one!("emulator_late_p99_us", "Lateness of the link emulator, p99", "µs", Lower, [Streams]
         => |run| path::late_us(run, 0.99),

@@ -19,7 +19,7 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
     let blocks = log.enough_blocks.unwrap_or(plan.blocks);
     place_rows(&plan, &mut log, blocks);
     let mut summary = log.summary;
-    let mut rows = std::mem::take(&mut summary.runs);
+    let rows = std::mem::take(&mut summary.runs);
     let cells = CellRuns::all(&plan.cells, &rows);
     summary.caveats.extend(machine_caveat(&cells));
     if !summary.is_placed {
@@ -36,7 +36,6 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
     let sentences = study.sentences.iter();
     let answers = sentences.map(|sentence| answered(sentence, &cells, plan.seed));
     summary.answers = answers.collect();
-    summary.time_series = cells.iter().filter_map(CellRuns::middle).collect();
     let most = cells.iter().map(CellRuns::count).max().unwrap_or(0) as u32;
     summary.precision = Precision::of(&Measured {
         study,
@@ -44,8 +43,6 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
         cells: &cells,
         blocks: if summary.is_ended { blocks } else { most },
     });
-    // Those that are shown were taken.
-    rows.iter_mut().for_each(|row| row.time_series = None);
     summary.runs = rows;
     summary.planned = plan.cells;
     summary

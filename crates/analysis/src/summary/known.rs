@@ -13,7 +13,6 @@ use super::improvement::ImprovementSummary;
 use super::precision::Precision;
 use crate::cells::{CellSummary, ExcludedRun, Places, RunRow, used_by_cell};
 use crate::checks::CheckSummary;
-use crate::log::TimeSeries;
 
 /// A note for the reader of the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -79,10 +78,6 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub checks: Vec<CheckSummary>,
-    /// Each second of the middle run of each cell, where the study asks for it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Option<serde_json::Value>")]
-    pub time_series: Vec<TimeSeries>,
     /// Runs that are in no cell.
     pub excluded: Vec<ExcludedRun>,
     /// Requests on the place that are not in effect, a sentence each.

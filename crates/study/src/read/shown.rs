@@ -76,7 +76,6 @@ fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
         columns,
         metrics: names(table.metrics),
         improvement,
-        each_second: table.each_second.unwrap_or_default(),
     })
 }
 
