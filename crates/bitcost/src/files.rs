@@ -7,9 +7,6 @@ use bitcost_sys::files::replace;
 use crate::failure::Failure;
 
 /// Writes a file with this content, completely or not at all; a link is not followed.
-///
-/// # Errors
-/// Environment; the message names the option that chooses another place.
 pub fn write(path: &Path, content: &[u8], option: &str) -> Result<(), Failure> {
     replace(path, content).map_err(|error| {
         Failure::Environment(format!(

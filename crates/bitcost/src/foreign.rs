@@ -4,25 +4,34 @@
 use bitcost_model::workload::{WORKLOADS, Workload};
 use clap::{Arg, Command};
 
-/// Options of bitcost by their long names, or by their letter, each with what other programs call it.
-const SYNONYMS: &[(&str, &[&str])] = &[
-    ("4", &["version4"]),
-    ("6", &["version6"]),
-    ("both", &["bidir"]),
-    ("congestion", &["linux-congestion"]),
-    ("flows", &["parallel"]),
-    ("message-size", &["length"]),
-    ("messages", &["blockcount"]),
-    ("mss", &["set-mss"]),
-    ("nodelay", &["no-delay"]),
-    ("rate", &["bitrate", "bandwidth"]),
-    ("receiver", &["client", "c", "H"]),
-    ("sender-address", &["bind"]),
-    ("sender-device", &["bind-dev"]),
-    ("source-port", &["cport"]),
-    ("verbose", &["V"]),
-    ("warmup", &["omit"]),
-];
+/// One row on each line; its head says what the columns are.
+const TABLE: &str = include_str!("foreign.txt");
+
+struct Row {
+    program: &'static str,
+    /// With a space between them.
+    names: &'static str,
+    /// How it is written here.
+    here: &'static str,
+}
+
+impl Row {
+    fn has(&self, name: &str) -> bool {
+        self.names.split(' ').any(|known| known == name)
+    }
+}
+
+fn rows(kind: &str) -> impl Iterator<Item = Row> {
+    TABLE.lines().filter_map(move |line| {
+        let mut columns = line.split(" | ");
+        columns.next().filter(|first| *first == kind)?;
+        Some(Row {
+            program: columns.next()?,
+            names: columns.next()?,
+            here: columns.next()?,
+        })
+    })
+}
 
 /// The command line with the options of other programs that are taken as its own.
 pub fn with_synonyms(command: Command) -> Command {
@@ -32,163 +41,42 @@ pub fn with_synonyms(command: Command) -> Command {
 }
 
 fn with_synonym(argument: Arg) -> Arg {
-    let letter = argument.get_short().map(|letter| letter.to_string());
-    let name = argument.get_long().map(str::to_owned).or(letter);
-    let name = name.unwrap_or_default();
-    let names = SYNONYMS.iter().find(|(option, _)| *option == name);
-    let names = names.map_or(&[][..], |(_, names)| names);
-    let add = |argument: Arg, name: &&'static str| match name.chars().next() {
-        Some(letter) if name.len() == 1 => argument.short_alias(letter),
-        _ => argument.alias(*name),
+    let own = match (argument.get_long(), argument.get_short()) {
+        (Some(long), _) => format!("--{long}"),
+        (None, Some(letter)) => format!("-{letter}"),
+        (None, None) => return argument,
     };
-    names.iter().fold(argument, add)
+    let rows = rows("alias").filter(|row| row.here == own);
+    let names = rows.flat_map(|row| row.names.split(' '));
+    names.fold(argument, |argument, name| match name.strip_prefix("--") {
+        Some(long) => argument.alias(long),
+        None => argument.short_alias(name.chars().nth(1)),
+    })
 }
-
-/// A program, options of it with a space between them, and what they are in bitcost.
-type Row = (&'static str, &'static str, &'static str);
-
-const IPERF3: &str = "iperf3";
-const NETPERF: &str = "netperf";
-const OTHERS: &str = "other programs";
-
-const NO_SERVER: &str = "not needed: ssh starts an agent on the other host for the duration of a run (`bitcost test tcp --receiver HOST`)";
-const SERVER: &str = "`bitcost serve --iperf3` for clients of iperf3; `bitcost test tcp --receiver HOST` needs no server: ssh starts an agent there for the duration of a run";
-const BOTH_ENDPOINTS: &str = "not needed: the figures of both endpoints are always printed";
-
-/// Options that `bitcost test` does not have.
-const OPTIONS: &[Row] = &[
-    (IPERF3, "-u --udp", "`bitcost test udp`"),
-    (IPERF3, "-c --client", "`bitcost test tcp HOST`"),
-    (IPERF3, "-s --server", SERVER),
-    (
-        IPERF3,
-        "-D --daemon -1 --one-off --pidfile --idle-timeout --server-bitrate-limit --connect-timeout --cntl-ka",
-        NO_SERVER,
-    ),
-    (
-        IPERF3,
-        "--username --rsa-public-key-path --authorized-users-path",
-        "not needed: ssh controls access",
-    ),
-    (IPERF3, "--fq-rate", "`--rate RATE --pacing kernel`"),
-    (IPERF3, "--no-fq-socket-pacing", "`--pacing sender`"),
-    (
-        IPERF3,
-        "-S --tos",
-        "`--dscp N`, where N is the type of service divided by 4 (0x28 is 10)",
-    ),
-    (
-        IPERF3,
-        "-A --affinity",
-        "`--sender-cpus N --receiver-cpus N`",
-    ),
-    (IPERF3, "--skip-rx-copy", "`--receive-mode truncate`"),
-    (IPERF3, "--gsro", "`--send-mode gso --receive-mode gro`"),
-    (
-        IPERF3,
-        "-f",
-        "not needed: the units of text are chosen automatically, and each name in JSON has its unit",
-    ),
-    (
-        IPERF3,
-        "--logfile --forceflush",
-        "not needed: each line is written when it is known; redirect it with `> FILE`",
-    ),
-    (IPERF3, "--get-server-output", BOTH_ENDPOINTS),
-    (
-        IPERF3,
-        "--json-stream",
-        "`--json`, or `--format csv --rows intervals`",
-    ),
-    (IPERF3, "--udp-counters-64bit", "always in effect"),
-    (IPERF3, "-d --debug", "`--verbose`"),
-    (
-        IPERF3,
-        "-F --file -L --flowlabel -T --title --extra-data -X --xbind --sctp --nstreams -m --mptcp --dont-fragment --timestamps --rcv-timeout --snd-timeout --repeating-payload --pacing-timer",
-        "not available in bitcost",
-    ),
-    (OTHERS, "--csv", "`--format csv`"),
-    (OTHERS, "--html", "`--format html`"),
-    (
-        OTHERS,
-        "--jitter",
-        "`--delay-variation`, of `bitcost test udp`",
-    ),
-    (OTHERS, "--tso --gso --gro --lro", "`--offloads 'tso off'`"),
-    (
-        OTHERS,
-        "--quiet",
-        "`2> /dev/null`: progress is on standard error",
-    ),
-    (NETPERF, "-H", "`bitcost test tcp HOST`"),
-    (NETPERF, "-c", BOTH_ENDPOINTS),
-    (NETPERF, "-D", "not needed: a line is printed each second"),
-    (NETPERF, "-I", "`--until-interval 5%`"),
-    (NETPERF, "-T", "`--sender-cpus N --receiver-cpus N`"),
-    (NETPERF, "-Y", "`--dscp N`"),
-    (NETPERF, "-j", "`--latency`"),
-    (NETPERF, "-y -a -A -o -W", "not available in bitcost"),
-    (NETPERF, "-F", "`--set payload=dirty`"),
-    (NETPERF, "-m", "`--message-size BYTES`"),
-    (
-        NETPERF,
-        "-r",
-        "`bitcost test rr --request-size BYTES --response-size BYTES`",
-    ),
-    (NETPERF, "-s", "`--send-buffer BYTES`"),
-    (NETPERF, "-S", "`--receive-buffer BYTES`"),
-    (NETPERF, "-q", "`--rate RATE --set rate_of=wire`"),
-    (NETPERF, "-G", "`--mss BYTES`"),
-    (NETPERF, "-K", "`--congestion NAME`"),
-    (NETPERF, "-L", "`--sender-address ADDRESS`"),
-    (NETPERF, "-d", "`--direction forward` or `reverse`"),
-];
-
-/// Options of netperf after `--`, which are options of `bitcost test` like all others.
-const AFTER_DASHES: &[Row] = &[
-    (NETPERF, "-M", "`--set receive_size_bytes=BYTES`"),
-    (NETPERF, "-D", "`--nodelay`"),
-    (NETPERF, "-C", "`--set cork=true`"),
-    (NETPERF, "-P", "`--source-port PORT --port PORT`"),
-    (NETPERF, "-H", "`--receiver-address ADDRESS`"),
-    (NETPERF, "-L", "`--sender-address ADDRESS`"),
-    (NETPERF, "-R", "not needed: packets are routed"),
-    (NETPERF, "-T", "`bitcost test tcp` or `bitcost test udp`"),
-    (NETPERF, "-o -O -k", "`--json`"),
-];
-
-/// Tests of netperf that are not a workload.
-const TESTS: &[(&str, &str)] = &[
-    ("tcp_maerts", "`bitcost test tcp --reverse`"),
-    ("udp_maerts", "`bitcost test udp --reverse`"),
-    ("tcp_sendfile", "`bitcost test tcp --send-mode sendfile`"),
-    ("omni", "`bitcost test tcp` or `bitcost test udp`"),
-];
 
 /// How an option of another program is written here, one sentence for each program that has it.
 pub fn of_option(option: &str, is_after_dashes: bool) -> Option<String> {
-    let named = |(_, names, _): &&Row| names.split(' ').any(|name| name == option);
-    let after = AFTER_DASHES.iter().filter(named);
-    let alone = OPTIONS.iter().filter(named);
-    let mut rows: Vec<&Row> = after.filter(|_| is_after_dashes).collect();
-    if rows.is_empty() {
-        rows.extend(alone.filter(|(program, ..)| !is_after_dashes || *program == NETPERF));
+    let mut found: Vec<Row> = match is_after_dashes {
+        true => rows("after").filter(|row| row.has(option)).collect(),
+        false => Vec::new(),
+    };
+    if found.is_empty() {
+        let may_be = |row: &Row| !is_after_dashes || row.program == "netperf";
+        found.extend(rows("option").filter(|row| may_be(row) && row.has(option)));
     }
-    let sentences: Vec<String> = rows
-        .iter()
-        .map(|(program, _, here)| match *program {
-            OTHERS => format!("`{option}` is {here}"),
-            program => format!("{program}'s `{option}` is {here}"),
-        })
-        .collect();
+    let sentences = found.iter().map(|row| match row.program {
+        "-" => format!("`{option}` is {}", row.here),
+        program => format!("{program}'s `{option}` is {}", row.here),
+    });
+    let sentences: Vec<String> = sentences.collect();
     (!sentences.is_empty()).then(|| sentences.join("; "))
 }
 
 /// How a test of netperf is written here.
 pub fn of_test(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
-    if let Some((_, here)) = TESTS.iter().find(|(known, _)| *known == lower) {
-        return Some((*here).to_owned());
+    if let Some(row) = rows("test").find(|row| row.names == lower) {
+        return Some(row.here.to_owned());
     }
     let workload = Workload::named(name)?;
     Some(format!("`bitcost test {}`", workload.info().short_name))
@@ -262,5 +150,8 @@ mod tests {
         let text = of_option("-M", true).expect("netperf's");
         assert_eq!(text, "netperf's `-M` is `--set receive_size_bytes=BYTES`");
         assert_eq!(of_option("--nothing", false), None);
+        let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+        let kinds = ["alias", "option", "after", "test"];
+        assert_eq!(lines.count(), kinds.into_iter().flat_map(rows).count());
     }
 }

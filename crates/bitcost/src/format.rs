@@ -76,9 +76,6 @@ impl Look {
     }
 
     /// Checks the form before there is anything to print.
-    ///
-    /// # Errors
-    /// Usage, when options do not fit each other.
     pub fn check(&self) -> Result<(), Failure> {
         let form = self.form();
         if self.rows.is_some() && form.rows == RowSupport::Never {
@@ -100,9 +97,6 @@ impl Look {
     }
 
     /// Checks the form of a test before it begins.
-    ///
-    /// # Errors
-    /// As [`Look::check`], and when the form does not fit the test.
     pub fn check_test(
         &self,
         is_repeated: bool,
@@ -123,9 +117,6 @@ impl Look {
     }
 
     /// Prints executions in the requested form.
-    ///
-    /// # Errors
-    /// Usage, when the form and the executions do not fit; else as [`output::form`].
     pub fn print(&self, executions: &[Findings]) -> Result<(), Failure> {
         self.check()?;
         let form = self.form();
@@ -165,9 +156,6 @@ impl From<ExportError> for Failure {
 }
 
 /// The log's file, its length and its checksum.
-///
-/// # Errors
-/// Usage, when the log is in memory or cannot be read.
 pub fn source(findings: &Findings) -> Result<Source, Failure> {
     let LogPlace { path, bytes } = findings.log.clone().ok_or_else(|| {
         Failure::Usage("the runs of `bitcost test --no-log` have no log".to_owned())

@@ -18,10 +18,6 @@ pub struct Reading {
 }
 
 /// Reads a folder once, and reports the parts of its log that could not be read.
-///
-/// # Errors
-/// Usage, when it holds no log, a damaged one that is to be refused, no study or no plan, or events
-/// that contradict each other.
 pub fn open(folder: &Path, reading: Reading) -> Result<Findings, Failure> {
     let damaged = match reading.damaged {
         true => Damaged::LeaveOut,
@@ -103,9 +99,6 @@ pub fn say_caveats(executions: &[Findings]) {
 
 /// Reads all these folders, or the newest execution where none is named, and gives no two logs the
 /// same name.
-///
-/// # Errors
-/// As [`open`].
 pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Findings>, Failure> {
     let newest: Vec<PathBuf> = match folders {
         [] => vec![newest_folder()?],
@@ -121,9 +114,6 @@ pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Findings>, 
 }
 
 /// The newest execution, where the user named none; says which it is.
-///
-/// # Errors
-/// Usage, when there is none.
 pub fn newest_folder() -> Result<PathBuf, Failure> {
     let folder = newest().ok_or_else(|| {
         Failure::Usage(format!(

@@ -13,10 +13,6 @@ use crate::terminal::columns;
 
 /// Prints a text. On a terminal, nothing in the text can control, colour or reorder the display,
 /// because labels and names may come from files of other users.
-///
-/// # Errors
-/// [`Failure::OutputClosed`] when standard output has no reader any more; environment, when it
-/// cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     if std::io::stdout().is_terminal() {
         bytes(harmless_page(text).as_bytes())
@@ -27,9 +23,6 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a text; on a terminal, its long lines are broken between words, and their further lines
 /// have this indent.
-///
-/// # Errors
-/// As [`print()`].
 pub fn folded(text: &str, hanging: usize) -> Result<(), Failure> {
     match columns() {
         Some(width) => print(&folded_text(text, width, hanging)),
@@ -55,9 +48,6 @@ pub fn unwritten(error: &io::Error) -> Failure {
 
 /// Prints a result of any form: a text as [`print()`] does, but with the colours of reports; other
 /// bytes unchanged.
-///
-/// # Errors
-/// As [`print()`].
 pub fn form(result: &str) -> Result<(), Failure> {
     match std::io::stdout().is_terminal() {
         true => bytes(harmless_coloured(result).as_bytes()),
@@ -66,9 +56,6 @@ pub fn form(result: &str) -> Result<(), Failure> {
 }
 
 /// Prints a line.
-///
-/// # Errors
-/// As [`print()`].
 pub fn line(text: &str) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }

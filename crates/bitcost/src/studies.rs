@@ -39,17 +39,11 @@ pub const EMBEDDED: &[(&str, &str)] = &[
 ];
 
 /// The study that the user names: one of the embedded ones, or a file.
-///
-/// # Errors
-/// Usage, with the file and the line of what is wrong with it.
 pub fn find(name: &str) -> Result<Study, Failure> {
     find_between(name, None)
 }
 
 /// The same with these hosts of its mesh, a line each, instead of those that it names.
-///
-/// # Errors
-/// As [`find`], and where it has no mesh, or its pairs are of other hosts.
 pub fn find_between(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
     let whole = |text: &str, hosts: Option<&str>, pairs: Option<&str>| {
         let whole = with_hosts(text, hosts, pairs);
@@ -96,9 +90,6 @@ pub fn find_between(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
 }
 
 /// The text of a file of hosts or pairs.
-///
-/// # Errors
-/// Usage, when it cannot be read.
 pub fn lines(file: &Path) -> Result<String, Failure> {
     let shown = file.display();
     files::text(file).map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))

@@ -15,9 +15,6 @@ pub struct Held {
 
 impl Held {
     /// Adds the variant to the study as a factor.
-    ///
-    /// # Errors
-    /// Usage, when there is no such setting, or when the study varies it itself.
     pub fn apply(&self, study: Study) -> Result<Study, Failure> {
         let Some(text) = &self.against else {
             return Ok(study);

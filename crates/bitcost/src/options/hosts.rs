@@ -46,10 +46,6 @@ pub struct HostOptions {
 impl HostOptions {
     /// The named hosts; absent if none was named and the endpoints are in the embedded lab.
     /// `receiver` stands for --receiver.
-    ///
-    /// # Errors
-    /// Usage, when an option for named hosts was given and no host, or `receiver` is none;
-    /// environment, when a service cannot be used.
     pub fn named(
         &self,
         receiver: Option<&str>,
@@ -73,9 +69,6 @@ impl HostOptions {
     }
 
     /// This machine and the iperf3 server at `server`, which stands for --receiver.
-    ///
-    /// # Errors
-    /// Usage, when no server is named, or an option is for hosts that ssh reaches.
     pub fn with_iperf3(&self, server: Option<&str>) -> Result<Named, Failure> {
         let receiver = self.receiver.as_ref();
         let named = receiver.map(|host| host.node().unwrap_or_else(|| "localhost".to_owned()));
@@ -115,9 +108,6 @@ impl HostOptions {
 
     /// The running lab as the lab of an execution, in a node of which the program is, with the named
     /// hosts of it as endpoints; absent outside of running labs. `receiver` stands for --receiver.
-    ///
-    /// # Errors
-    /// Usage, when they are not hosts of the lab, or an option is for hosts that ssh reaches.
     pub fn in_running_lab(&self, receiver: Option<&str>) -> Result<Option<LabSpec>, Failure> {
         let Some(inside) = Inside::find()? else {
             return Ok(None);
@@ -136,9 +126,6 @@ impl HostOptions {
     }
 
     /// The hosts of a mesh, which its study names, reached as these options say.
-    ///
-    /// # Errors
-    /// Usage, when two hosts are named as the endpoints.
     pub fn of_mesh(
         &self,
         mesh: &Mesh,

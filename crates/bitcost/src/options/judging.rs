@@ -25,11 +25,6 @@ pub fn threshold(text: &str) -> Result<f64, String> {
 
 impl Judging {
     /// Checks the result of a comparison against the options.
-    ///
-    /// # Errors
-    /// Check, if the user asked for it: a metric is worse, the new side lacks values or cells of
-    /// the old one, or nothing could be judged. Undecided, if the sides cannot be compared, or the runs
-    /// do not tell whether a metric is worse.
     pub fn check(&self, comparison: &Comparison) -> Result<(), Failure> {
         if self.fail_on.is_none() {
             return Ok(());

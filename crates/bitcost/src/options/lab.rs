@@ -24,25 +24,16 @@ fn backend(text: &str) -> Result<DelayBackend, String> {
 
 impl Backend {
     /// Makes a lab use the requested emulator, if the user requested one.
-    ///
-    /// # Errors
-    /// Usage, when no link of the lab needs one.
     pub fn apply(self, topology: &mut Topology) -> Result<(), Failure> {
         self.with(|backend| labs::set_delay_backend(topology, backend))
     }
 
     /// As [`Backend::apply`], for the lab of a study.
-    ///
-    /// # Errors
-    /// As [`Backend::apply`].
     pub fn apply_to(self, lab: &mut LabSpec) -> Result<(), Failure> {
         self.with(|backend| labs::set_delay_backend_of(lab, backend))
     }
 
     /// Refuses a requested emulator in places where none can be chosen.
-    ///
-    /// # Errors
-    /// Usage, with `why`.
     pub fn refuse(self, why: &str) -> Result<(), Failure> {
         self.with(|_| Err(Invalid(why.to_owned())))
     }

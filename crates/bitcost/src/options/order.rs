@@ -61,10 +61,6 @@ fn parse_window(text: &str) -> Result<Duration, Invalid> {
 
 impl Order {
     /// The study with the changes of the command line to its stop rule, and those to its lengths.
-    ///
-    /// # Errors
-    /// Usage, when the study has no such form, or when the plan would have more runs than is
-    /// possible.
     pub fn apply(&self, study: Study) -> Result<(Study, Lengths), Failure> {
         let study = match self.until_interval {
             Some(width_pct) => study.until_interval(width_pct)?,
@@ -117,9 +113,6 @@ impl Order {
 }
 
 /// A random seed of 32 bits, short enough to type.
-///
-/// # Errors
-/// Environment, when the kernel gives no random numbers.
 pub fn new_seed() -> Result<u64, Failure> {
     let mut bytes = [0; 4];
     getrandom::fill(&mut bytes).map_err(|error| {

@@ -53,10 +53,6 @@ pub struct Place {
 
 impl Place {
     /// The study of this name, with the hosts that are named, and the cluster that they are of.
-    ///
-    /// # Errors
-    /// Usage, when it is none, or has no mesh for the hosts, or a file cannot be read; environment,
-    /// when the cluster cannot be reached, or has no such nodes.
     pub fn study(&self, name: &str) -> Result<(Study, Option<Kubernetes>), Failure> {
         let (mut hosts, mut cluster) = (None, None);
         if self.kubernetes {
@@ -80,9 +76,6 @@ impl Place {
 
     /// Where the study is executed. In a node of a running lab of which hosts are named, its lab is
     /// then that one.
-    ///
-    /// # Errors
-    /// Usage, when options do not fit the study or each other, or a host is not of the running lab.
     pub fn destination(
         &self,
         study: &mut Study,
@@ -106,9 +99,6 @@ impl Place {
     }
 
     /// As [`Place::destination`], for an execution that is resumed, whose lab is that of its log.
-    ///
-    /// # Errors
-    /// As [`Place::destination`].
     pub fn of_logged(&self, study: &Study) -> Result<Destination, Failure> {
         if let Some(mesh) = &study.mesh {
             return self.ends.of_mesh(mesh, None, None);

@@ -21,9 +21,6 @@ impl ProfileOptions {
 }
 
 /// Checks that this host can be profiled where a lab is to be built on it, before anything is made.
-///
-/// # Errors
-/// Environment, with what the host lacks.
 pub fn check_here(study: &Study, destination: &Destination) -> Result<(), Failure> {
     match (study.is_profiled, destination) {
         (true, Destination::Lab) => Ok(bitcost_agent::check_profile()?),

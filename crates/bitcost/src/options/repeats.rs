@@ -24,9 +24,6 @@ pub struct Repeats {
 }
 
 /// Reads a share such as `5%`, in per cent.
-///
-/// # Errors
-/// When it is none over 0 % up to 100 %.
 pub fn percent(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     let possible = number.filter(|number| *number > 0.0 && *number <= 100.0);
@@ -46,9 +43,6 @@ fn range(text: &str) -> Result<(u32, u32), String> {
 }
 
 /// The metric that `--metric` names.
-///
-/// # Errors
-/// When there is none, with near matches.
 pub fn metric_option(name: &str) -> Result<&'static Metric, Failure> {
     metric(name).ok_or_else(|| {
         let hint = did_you_mean(name, METRICS.iter().map(|metric| metric.name));
@@ -59,9 +53,6 @@ pub fn metric_option(name: &str) -> Result<&'static Metric, Failure> {
 }
 
 /// The metrics of these names, each once; those that the executions' tables show where none is named.
-///
-/// # Errors
-/// As [`metric_option`].
 pub fn compared_options(
     names: &[String],
     summaries: &[&Summary],
@@ -81,9 +72,6 @@ pub fn compared_options(
 
 impl Repeats {
     /// The least number of runs and the rule; absent if one run was requested.
-    ///
-    /// # Errors
-    /// When there is no such metric.
     pub fn rule(&self, conditions: &Conditions) -> Result<Option<(u32, UntilInterval)>, Failure> {
         let Some(width_pct) = self.until_interval else {
             return Ok(None);

@@ -14,9 +14,6 @@ const WITHOUT_LETTER_MOST: u64 = 400_000;
 const LINK_LEAST: u64 = 12_000;
 
 /// Reads the rate of a link or of a flow without a time.
-///
-/// # Errors
-/// What was found and what is allowed; what a rate means that is too low for a packet a second.
 pub fn link_rate(text: &str) -> Result<u64, String> {
     let rate = parse_rate(text)?;
     if rate >= LINK_LEAST {
@@ -33,9 +30,6 @@ pub fn link_rate(text: &str) -> Result<u64, String> {
 
 /// Refuses a rate at which the second message would come after the end of the run, of the run
 /// itself and of its background workloads. `option` is how the rate is named where it was written.
-///
-/// # Errors
-/// Usage, with what the rate means.
 pub fn refuse_slow(
     conditions: &Conditions,
     mtu_bytes: Option<u32>,

@@ -3,9 +3,6 @@
 use std::ops::RangeInclusive;
 
 /// Reads a whole number within these bounds.
-///
-/// # Errors
-/// The returned function says what was found and what is allowed.
 pub fn whole<N: TryFrom<u32>>(
     allowed: RangeInclusive<u32>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static {

@@ -13,9 +13,6 @@ pub const BACKGROUND: &str = "in-background";
 
 /// Starts the same command as a process that keeps the lab, and returns when the lab is ready: what
 /// that process prints until then is printed.
-///
-/// # Errors
-/// Those of the lab, which that process has reported; environment, where it cannot be started.
 pub fn start() -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
         Failure::Environment(format!(

@@ -6,9 +6,6 @@ use bitcost_model::near::did_you_mean;
 use crate::failure::Failure;
 
 /// The names of the running labs of this user.
-///
-/// # Errors
-/// Environment, when the kernel's list of sockets cannot be read.
 pub fn names() -> Result<Vec<String>, Failure> {
     let cannot = |error| {
         Failure::Environment(format!(
@@ -19,18 +16,12 @@ pub fn names() -> Result<Vec<String>, Failure> {
 }
 
 /// The running lab of this name.
-///
-/// # Errors
-/// Usage, when there is no such lab.
 pub fn running(name: &str) -> Result<Description, Failure> {
     named(Some(name), "")
 }
 
 /// The running lab of this name; without a name, the only running lab. `how` is what the user
 /// writes before a lab's name where there are several.
-///
-/// # Errors
-/// Usage, when there is no such lab, or more than one and no name.
 pub fn named(asked: Option<&str>, how: &str) -> Result<Description, Failure> {
     let names = names()?;
     let name = match (asked, names.as_slice()) {

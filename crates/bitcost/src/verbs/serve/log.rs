@@ -40,9 +40,6 @@ struct Line {
 
 impl Log {
     /// Starts the thread.
-    ///
-    /// # Errors
-    /// Environment, where there is no descriptor or thread for it.
     pub fn start() -> Result<Log, Failure> {
         let failed =
             |error: io::Error| Failure::Environment(format!("cannot print what happens: {error}"));

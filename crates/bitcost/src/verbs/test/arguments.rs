@@ -133,9 +133,6 @@ impl Arguments {
     }
 
     /// Refuses options that shape the lab of a test where the lab is running already.
-    ///
-    /// # Errors
-    /// Usage, with what to do instead.
     pub fn refuse_in_running_lab(&self) -> Result<(), Failure> {
         let why = "is for labs that are built for a test, and this one is running";
         if self.mtu.is_some() {

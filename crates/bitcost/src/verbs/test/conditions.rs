@@ -32,9 +32,6 @@ pub struct Typed {
 
 impl Typed {
     /// Reads the options.
-    ///
-    /// # Errors
-    /// Usage, when a value is not possible, or the values are not possible together.
     pub fn new(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<Typed, Failure> {
         let workload = arguments.test;
         // The limits of the interfaces of named hosts are known only when the hosts are reached.

@@ -29,9 +29,6 @@ pub struct Test<'a> {
 
 impl Test<'_> {
     /// Reads the options.
-    ///
-    /// # Errors
-    /// Usage, when they are not possible, or not together.
     pub fn new(arguments: &Arguments) -> Result<Test<'_>, Failure> {
         let (hosts, host) = (&arguments.hosts, arguments.host.as_deref());
         let is_with_iperf3 = arguments.is_with_iperf3();
@@ -77,9 +74,6 @@ impl Test<'_> {
     }
 
     /// The study of one cell.
-    ///
-    /// # Errors
-    /// Usage, when the settings are not possible together.
     pub fn study(&self) -> Result<Study, Failure> {
         let single = Single {
             conditions: &self.typed.conditions,
@@ -99,9 +93,6 @@ impl Test<'_> {
     }
 
     /// Executes the study.
-    ///
-    /// # Errors
-    /// As [`Start::execute`].
     pub fn execute(
         &self,
         study: &Study,

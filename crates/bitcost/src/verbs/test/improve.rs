@@ -19,9 +19,6 @@ const BUDGET: Duration = Duration::from_secs(60);
 const USUAL_DURATION: &str = "2s";
 
 /// Makes the first test and the steps, and prints the ladder.
-///
-/// # Errors
-/// Usage, when the options do not fit; otherwise those of the first test.
 pub fn run(mut options: Arguments) -> Result<(), Failure> {
     let given = &mut options.settings.0;
     // It is no setting of the runs, which search nothing.

@@ -41,9 +41,6 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// Executes a line that is not empty.
-///
-/// # Errors
-/// Usage, when the line is wrong; the exit code of a program that failed.
 pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure> {
     let lab = running(lab)?;
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

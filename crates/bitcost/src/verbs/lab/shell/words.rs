@@ -15,9 +15,6 @@ pub fn program(line: &str) -> Vec<String> {
 }
 
 /// The words of a line, quoted as for a shell.
-///
-/// # Errors
-/// A sentence, when the line ends within quotes or with a backslash.
 pub fn split(line: &str) -> Result<Vec<String>, Invalid> {
     shlex::split(line)
         .ok_or_else(|| Invalid(format!("a quote or backslash at the end is open: {line}")))
