@@ -6,7 +6,6 @@ mod bench_peers;
 mod chaos_verb;
 mod confusion;
 mod dist;
-mod known_work;
 mod lines;
 mod programs;
 mod reference;
@@ -39,9 +38,6 @@ enum Verb {
     /// Start a real Kubernetes of nodes in network namespaces, and measure meshes over its pods; needs root, the binaries of
     /// Kubernetes, etcd, containerd, runc and its network plug-ins
     KubernetesBed(beds::kubernetes::Arguments),
-    /// Compare what known work on messages adds to the cost of either end with that work, over UDP and
-    /// three ways of TCP; needs a machine that does nothing else
-    KnownWork(known_work::Arguments),
     /// Make the packages: tar.gz, .deb, wheel, container image, crates
     Dist(dist::Arguments),
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
@@ -77,7 +73,6 @@ fn main() -> ExitCode {
         Verb::VmPair(arguments) => vm::run_pair(&arguments),
         Verb::SlurmBed(arguments) => beds::slurm::run(&arguments),
         Verb::KubernetesBed(arguments) => beds::kubernetes::run(&arguments),
-        Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::Reference(arguments) => reference::run(&arguments),
         Verb::Lines(arguments) => lines::run(&arguments),
         Verb::Confusion(arguments) => confusion::run(&arguments),
