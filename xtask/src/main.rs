@@ -43,9 +43,6 @@ enum Verb {
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
     /// labs of an ordinary user; exit code 3 where no machine can be emulated
     Vm(vm::Arguments),
-    /// Boot two machines with different kernels under QEMU and run bitcost between them, over ssh
-    /// and over the service, with settings of virtio_net and failures; exit code 3 as above
-    VmPair(vm::PairArguments),
     /// Write the pages of docs/reference from the code, or check that they are current
     Reference(reference::Arguments),
     /// Count the lines of Rust of each room, those of the product apart from tests, and the words of the documents
@@ -70,7 +67,6 @@ fn main() -> ExitCode {
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
-        Verb::VmPair(arguments) => vm::run_pair(&arguments),
         Verb::SlurmBed(arguments) => beds::slurm::run(&arguments),
         Verb::KubernetesBed(arguments) => beds::kubernetes::run(&arguments),
         Verb::Reference(arguments) => reference::run(&arguments),

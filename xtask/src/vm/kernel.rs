@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::programs::output;
 
@@ -14,85 +14,63 @@ const META_PACKAGE: &str = "linux-image-cloud-amd64";
 const ARCHIVE: &str = "http://deb.debian.org/debian";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// A kernel that can be booted.
-pub struct Kernel {
-    pub image: PathBuf,
-    pub modules: PathBuf,
-}
+/// Unpacks the package of `$1` into the folder `$0`, with the modules of networks alone, uncompressed, since not every
+/// `modprobe` can undo it, and the indexes by which it finds them.
+const UNPACK: &str = r#"
+dpkg -x "$1"/*.deb "$0"; cd "$0"
+[ -d lib/modules ] || { mkdir -p lib; mv usr/lib/modules lib/; }
+find lib -name '*.ko*' ! -path '*/net/*' ! -path '*/virtio/*' ! -path '*/lib/*' ! -path '*/crypto/*' -delete
+find lib -name '*.ko.xz' -exec xz -d {} +; find lib -name '*.ko.zst' -exec zstd -dq --rm {} +
+depmod -b . "$(ls lib/modules)"; mv boot/vmlinuz-* boot/vmlinuz"#;
 
-/// The newest kernel of a release such as `trixie`, unpacked below `cache`.
-pub fn newest(cache: &Path, release: &str) -> Result<Kernel> {
-    let options = updated(cache, release)?;
-    let apt = |program: &str, words: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(options.iter().flat_map(|option| ["-o", option]));
-        command.args(words);
-        command
-    };
-    let printed = output(&mut apt("apt-cache", &["depends", META_PACKAGE]))?;
-    let lines = printed.lines().map(str::trim);
-    let mut needed = lines.filter_map(|line| line.strip_prefix("Depends: "));
-    let package = needed
-        .find(|name| name.starts_with("linux-image-"))
-        .with_context(|| format!("no package source has {META_PACKAGE}"))?;
-    let place = cache.join(package);
-    if !place.is_dir() {
-        let into = cache.join("download");
-        let _ = fs::remove_dir_all(&into);
-        fs::create_dir_all(&into)?;
-        output(apt("apt-get", &["--quiet", "download", package]).current_dir(&into))?;
-        let found = fs::read_dir(&into)?.next();
-        let deb = found.context("apt-get download left no file")??.path();
-        // All of it or nothing, so that an interrupted unpacking is not taken for a package later.
-        let half = place.with_extension("half");
-        let _ = fs::remove_dir_all(&half);
-        output(Command::new("dpkg").arg("-x").args([&deb, &half]))?;
-        fs::rename(&half, &place).with_context(|| format!("rename {}", half.display()))?;
-    }
-    find(&place)
-}
-
-/// apt's options for a release whose lists are below `cache`; they are brought up to date where its archive can be reached.
-fn updated(cache: &Path, release: &str) -> Result<Vec<String>> {
+/// The folder of the newest kernel of a release such as `trixie`, unpacked below `cache`: it has `boot/vmlinuz` and
+/// `lib/modules`.
+pub fn newest(cache: &Path, release: &str) -> Result<PathBuf> {
     // apt takes relative paths as those of its folder of settings.
     let place = std::path::absolute(cache)?.join("apt").join(release);
-    for folder in ["sources", "lists/partial", "cache/archives/partial"] {
+    for folder in ["lists/partial", "cache/archives/partial", "download"] {
         fs::create_dir_all(place.join(folder))?;
     }
-    let source = format!(
-        "Types: deb\nURIs: {ARCHIVE}\nSuites: {release}\nComponents: main\nSigned-By: {KEYS}\n"
-    );
-    fs::write(place.join("sources/debian.sources"), source)?;
-    let options = [
-        "Dir::Etc::SourceList=/dev/null".to_owned(),
-        format!("Dir::Etc::SourceParts={}", place.join("sources").display()),
-        format!("Dir::State::Lists={}", place.join("lists").display()),
-        format!("Dir::Cache={}", place.join("cache").display()),
-        "APT::Update::Post-Invoke-Success::=".to_owned(),
-    ];
-    let mut update = Command::new("apt-get");
-    update.args(options.iter().flat_map(|option| ["-o", option]));
-    let updated = output(update.args(["--quiet", "update"]));
-    let has_lists = fs::read_dir(place.join("lists"))?
-        .filter_map(Result::ok)
-        .any(|entry| entry.file_name().to_string_lossy().contains("_Packages"));
-    match updated {
-        Err(error) if !has_lists => Err(error.context(format!("the packages of {release}"))),
-        _ => Ok(options.to_vec()),
+    let settings = place.join("apt.conf");
+    let own = place.display();
+    fs::write(
+        &settings,
+        format!(
+            "Dir::Etc::SourceList \"{own}/sources.list\"; Dir::Etc::SourceParts \"/dev/null\";\n\
+             Dir::State::Lists \"{own}/lists\"; Dir::Cache \"{own}/cache\";\n#clear APT::Update::Post-Invoke-Success;\n"
+        ),
+    )?;
+    let source = format!("deb [signed-by={KEYS}] {ARCHIVE} {release} main\n");
+    fs::write(place.join("sources.list"), source)?;
+    let download = place.join("download");
+    let apt = |program: &str, words: &[&str]| {
+        let mut command = Command::new(program);
+        command.env("APT_CONFIG", &settings).current_dir(&download);
+        output(command.args(words))
+    };
+    // Where the archive cannot be reached, older lists will do.
+    let updated = apt("apt-get", &["--quiet", "update"]);
+    let printed = apt("apt-cache", &["depends", META_PACKAGE]);
+    let printed = printed.map_err(|error| updated.err().unwrap_or(error))?;
+    let mut needed = printed.lines().map(str::trim);
+    let package = needed
+        .find_map(|line| {
+            line.strip_prefix("Depends: ")
+                .filter(|name| name.starts_with("linux-image-"))
+        })
+        .with_context(|| format!("no package source has {META_PACKAGE}"))?;
+    let kernel = cache.join("kernels").join(package);
+    if !kernel.is_dir() {
+        fs::remove_dir_all(&download)?;
+        fs::create_dir(&download)?;
+        apt("apt-get", &["--quiet", "download", package])?;
+        // All of it or nothing, so that an interrupted unpacking is not taken for a kernel later.
+        let half = cache.join("half");
+        let _ = fs::remove_dir_all(&half);
+        let mut shell = Command::new("sh");
+        output(shell.args(["-ec", UNPACK]).args([&half, &download]))?;
+        fs::create_dir_all(cache.join("kernels"))?;
+        fs::rename(&half, &kernel).with_context(|| format!("rename {}", half.display()))?;
     }
-}
-
-fn find(place: &Path) -> Result<Kernel> {
-    for entry in fs::read_dir(place.join("boot"))? {
-        let (image, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
-        if let Some(release) = name.to_string_lossy().strip_prefix("vmlinuz-") {
-            let modules = ["lib/modules", "usr/lib/modules"]
-                .map(|folder| place.join(folder).join(release))
-                .into_iter()
-                .find(|folder| folder.is_dir())
-                .context("it has no modules")?;
-            return Ok(Kernel { image, modules });
-        }
-    }
-    bail!("there is no kernel in {}", place.display());
+    Ok(kernel)
 }

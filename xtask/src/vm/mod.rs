@@ -1,10 +1,10 @@
-//! `cargo xtask vm` and `vm-pair`: bitcost in machines with Debian's full kernels, emulated without KVM. They have netem, fq, and
+//! `cargo xtask vm`: bitcost in machines with Debian's full kernels, emulated without KVM. They have netem, fq, and
 //! modules that the kernel loads on demand.
 //!
 //! A machine has no disk: its files are an archive with this program as its first process, bitcost, and what both need.
 //!
 //! `vm` has one machine without a network, whose clock counts instructions, so that a busy host makes it slower and its
-//! figures not worse. `vm-pair` has two with different kernels: `near` makes the checks and reaches `far` with ssh over
+//! figures not worse. With `--pair` there are two with different kernels: `near` makes the checks and reaches `far` with ssh over
 //! `eth0`, a socket between both emulators. The data go over `eth1`, which has several queues and segmentation offload, of
 //! the driver virtio_net. The clock of `far` is an hour ahead.
 
@@ -16,19 +16,15 @@ mod network;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use bitcost_model::Unavailable;
 use clap::Args;
-use tempfile::TempDir;
 
 use crate::programs::{given_or_built, require};
-use files::Image;
-use inside::{Ask, END, FAILED, HOLDS, Role, Wanted};
-use kernel::Kernel;
-use machine::{Machine, Running};
-use network::Network;
+use inside::{BOOT_OTHER, CUT_LINK, END, FAILED, HOLDS, JOIN_LINK, Role};
+use machine::{EMULATOR, Machine};
 
 /// Which machines, and what to do in them.
 #[derive(Args)]
@@ -40,114 +36,95 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER")]
     kernels: Option<PathBuf>,
     /// Checks whose name contains this
-    #[arg(long, value_name = "TEXT")]
-    only: Option<String>,
-}
-
-/// The same for two machines.
-#[derive(Args)]
-pub struct PairArguments {
-    #[command(flatten)]
-    machines: Arguments,
-    /// Few checks, under 3 minutes
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    only: String,
+    /// Two machines with different kernels, and bitcost between them: over ssh and over the service, with settings of
+    /// virtio_net and failures
     #[arg(long)]
+    pair: bool,
+    /// Few checks, under 3 minutes
+    #[arg(long, requires = "pair")]
     short: bool,
 }
 
-/// After which time machines are killed.
-const LIMIT: Duration = Duration::from_secs(1800);
-/// The releases of Debian whose kernels near and far have: Linux 6.1, which one machine alone has, too, and 6.12.
-const RELEASES: [&str; 2] = ["bookworm", "trixie"];
-
-/// The kernels of the machines, and what joins them.
-type Prepared = (Vec<Kernel>, Option<Network>);
-
-/// Boots one machine and prints the checks; returns whether all of them hold.
-pub fn run(arguments: &Arguments) -> Result<bool> {
-    made(arguments, false, &[Role::Alone], |kernels| {
-        Ok((vec![kernel::newest(kernels, RELEASES[0])?], None))
-    })
-}
-
-/// Boots both machines and prints the checks; returns whether all of them hold.
-pub fn run_pair(arguments: &PairArguments) -> Result<bool> {
-    let (machines, roles) = (&arguments.machines, [Role::Near, Role::Far]);
-    made(machines, arguments.short, &roles, |kernels| {
-        network::possible()?;
+/// The folders of the machines' kernels, and what joins two of them; an error where no machine can be had here.
+fn prepared(kernels: &Path, roles: &[Role]) -> Result<Vec<PathBuf>> {
+    require(EMULATOR, "qemu-system-x86")?;
+    require("cpio depmod modprobe xz", "cpio kmod xz-utils")?;
+    if roles.len() > 1 {
         require(
             files::FOR_SSH,
             "openssh-client openssh-server procps iproute2 ethtool",
         )?;
-        let kernel = |release| {
-            kernel::newest(kernels, release).with_context(|| format!("the kernel of {release}"))
-        };
-        let [near, far] = RELEASES.map(kernel);
-        // The emulators and the devices between them live in this process's own network.
-        Ok((vec![near?, far?], Some(Network::new()?)))
-    })
+    }
+    let kernel = |role: &Role| {
+        let release = role.release();
+        kernel::newest(kernels, release).with_context(|| format!("the kernel of {release}"))
+    };
+    let kernels = roles.iter().map(kernel).collect::<Result<_>>()?;
+    if roles.len() > 1 {
+        // From here on the emulators and the devices between them live in this process's own network.
+        network::make()?;
+    }
+    Ok(kernels)
 }
 
-/// Has the machines make their checks; an error where they cannot be had.
-fn made(
-    arguments: &Arguments,
-    short: bool,
-    roles: &[Role],
-    prepare: impl Fn(&Path) -> Result<Prepared>,
-) -> Result<bool> {
-    let program = given_or_built(arguments.program.as_deref())?;
-    let cache = cache()?;
-    let kernels = arguments.kernels.as_deref().unwrap_or(&cache);
-    let prepared = machine::possible().and_then(|()| prepare(kernels));
-    let why =
-        |error: anyhow::Error| Unavailable(format!("no emulated machine can be had: {error:#}"));
-    let (kernels, network) = prepared.map_err(why)?;
-    let keys = network.as_ref().map(|_| files::keys()).transpose()?;
-    let keys = keys.as_ref().map(TempDir::path);
-    let wanted = Wanted {
-        only: arguments.only.clone(),
-        short,
+/// Boots the machines and prints their checks; returns whether all of them hold.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let roles = match arguments.pair {
+        true => &[Role::Near, Role::Far][..],
+        false => &[Role::Alone],
     };
-    let mut images = Vec::new();
-    for (role, kernel) in roles.iter().zip(kernels) {
-        let image = Image::new(&cache, *role, kernel, keys);
-        image.write(&program, &wanted)?;
-        images.push(image);
+    let program = given_or_built(arguments.program.as_deref())?;
+    let place = cache()?;
+    let kernels = prepared(arguments.kernels.as_deref().unwrap_or(&place), roles);
+    let why = |error: Error| Unavailable(format!("no emulated machine can be had: {error:#}"));
+    let (only, short) = (&arguments.only, u8::from(arguments.short));
+    let machine = |(kernel, role): (PathBuf, &Role)| Machine {
+        role: *role,
+        kernel,
+        place: place.clone(),
+        words: format!("short={short} only=\"{only}\""),
+    };
+    let kernels = kernels.map_err(why)?.into_iter();
+    let machines: Vec<Machine> = kernels.zip(roles).map(machine).collect();
+    let keys = tempfile::tempdir()?;
+    let keys = (roles.len() > 1).then_some(keys.path());
+    keys.map_or(Ok(()), files::make_keys)?;
+    for machine in &machines {
+        files::write(&machine.file("initramfs"), &program, &machine.kernel, keys)?;
     }
     let (began, mut tally) = (Instant::now(), Tally::default());
-    let start = |image| -> Result<Running> {
-        let machine = Machine {
-            image,
-            network: network.as_ref(),
-            limit: LIMIT.saturating_sub(began.elapsed()),
-        };
-        machine.start()
-    };
-    let mut near = start(&images[0])?;
-    let mut far = images.get(1).map(start).transpose()?;
-    near.until_off(|line| {
-        let ask = Ask::ALL.into_iter().find(|ask| ask.line() == line);
-        match (ask, network.as_ref(), &mut far) {
-            (Some(Ask::CutLink), Some(network), _) => network.set(false)?,
-            (Some(Ask::JoinLink), Some(network), _) => network.set(true)?,
-            (Some(Ask::BootOther), _, Some(far)) => {
+    let mut near = machines[0].start()?;
+    let mut far = machines.get(1).map(Machine::start).transpose()?;
+    let ended = near.until_off(|line| {
+        match (line, &mut far) {
+            (CUT_LINK, _) => network::set("down")?,
+            (JOIN_LINK, _) => network::set("up")?,
+            (BOOT_OTHER, Some(far)) => {
                 far.until_off(|_| Ok(()))?;
-                *far = start(&images[1])?;
+                *far = machines[1].start()?;
             }
             _ => tally.hear(line),
         }
         Ok(())
-    })?;
-    if let Some(far) = far.as_mut().filter(|_| tally.is_whole()) {
-        far.until_off(|_| Ok(()))?;
-    }
+    });
+    let ended = match far.as_mut().filter(|_| tally.is_whole()) {
+        Some(far) => ended.and(far.until_off(|_| Ok(()))),
+        None => ended,
+    };
     let seconds = began.elapsed().as_secs_f64();
     println!("{} ok, {} failed; {seconds:.0} s", tally.ok, tally.failed);
-    if !tally.is_whole() {
-        let consoles: Vec<String> = images.iter().map(Image::end_of_console).collect();
-        bail!(
-            "a machine went down before the end; the consoles:\n{}",
-            consoles.join("\n--- far\n")
-        );
+    if ended.is_err() || !tally.is_whole() {
+        let consoles: Vec<String> = machines.iter().map(Machine::end_of_console).collect();
+        let consoles = consoles.join("\n--- far\n");
+        ended.with_context(|| format!("the consoles:\n{consoles}"))?;
+        bail!("a machine went down before the end; the consoles:\n{consoles}");
     }
     Ok(tally.failed == 0)
 }

@@ -1,26 +1,34 @@
-//! bitcost as a user of the machine starts it, and the traces that it leaves.
+//! bitcost as a user of the machine starts it, what it leaves, and labs that stand.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use bitcost_execute::echo::ECHO_VERB;
+use bitcost_model::ping::Pings;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const USER: u32 = 1000;
 
-/// A command of the ordinary user, in a separate folder.
-pub fn user(program: &str) -> Command {
-    let mut command = Command::new(program);
+/// A command of bitcost in a separate folder.
+pub fn command(words: &[&str]) -> Command {
+    let mut command = Command::new("bitcost");
+    command.args(words).current_dir("/tmp").stdin(Stdio::null());
     command
-        .uid(USER)
-        .gid(USER)
-        .env("HOME", "/tmp")
-        .current_dir("/tmp")
-        .stdin(Stdio::null());
+}
+
+fn of_user(words: &[&str]) -> Command {
+    let mut command = command(words);
+    command.uid(USER).gid(USER).env("HOME", "/tmp");
     command
+}
+
+/// Runs bitcost with these words as the ordinary user.
+pub fn bitcost(words: &[&str]) -> Result<Outcome> {
+    Outcome::of(&mut of_user(words))
 }
 
 /// The output of a command of bitcost, and its exit code.
@@ -31,48 +39,65 @@ pub struct Outcome {
     pub err: String,
 }
 
-impl Outcome {
-    /// What a command that ended left.
-    pub fn of(output: &Output) -> Outcome {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Outcome {
+impl From<Output> for Outcome {
+    fn from(output: Output) -> Outcome {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        let outcome = Outcome {
             code: output.status.code(),
             out: text(&output.stdout),
             err: text(&output.stderr),
-        }
+        };
+        eprintln!("{:?}: {}", outcome.code, outcome.err);
+        outcome
+    }
+}
+
+impl Outcome {
+    /// Runs a command and prints what it said on the console.
+    pub fn of(command: &mut Command) -> Result<Outcome> {
+        eprintln!("{command:?}");
+        Ok(command.output()?.into())
     }
 
-    pub fn json(&self) -> Result<Value> {
-        if ![Some(0), Some(1)].contains(&self.code) {
-            bail!("it ended with {:?}: {}", self.code, self.err.trim());
-        }
+    /// The document of a command that ended with one of these codes.
+    pub fn json(&self, codes: &[i32]) -> Result<Value> {
+        let is_well = self.code.is_some_and(|code| codes.contains(&code));
+        ensure!(
+            is_well,
+            "it ended with {:?}: {} {}",
+            self.code,
+            self.err,
+            self.out
+        );
         serde_json::from_str(&self.out)
             .with_context(|| format!("no JSON: {} {}", self.out, self.err))
     }
+
+    /// What it says of a command that fails, with this code where one is given; this must be in it.
+    pub fn refused(&self, code: Option<i32>, names: &str) -> Result<String> {
+        let is_refused = self.code != Some(0) && (code.is_none() || self.code == code);
+        ensure!(
+            is_refused && self.err.contains(names),
+            "it is not refused by naming {names}: {:?} {} {}",
+            self.code,
+            self.err,
+            self.out
+        );
+        Ok(self.err.clone())
+    }
 }
 
-/// Runs bitcost with these words as the ordinary user.
-pub fn bitcost(words: &[&str]) -> Result<Outcome> {
-    let mut command = user("bitcost");
-    command.args(words);
-    outcome(&mut command)
+/// The value in effect of a setting at an endpoint of a run.
+pub fn in_effect<'a>(run: &'a Value, endpoint: &str, name: &str) -> Option<&'a str> {
+    let all = run["records"][0][endpoint]["in_effect"].as_array()?;
+    all.iter().find(|row| row["name"] == name)?["actual"].as_str()
 }
 
-/// Runs a command and prints what it said on the console.
-pub fn outcome(command: &mut Command) -> Result<Outcome> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let outcome = Outcome::of(&command.output().with_context(|| program.clone())?);
-    let words: Vec<_> = command
-        .get_args()
-        .map(|word| word.to_string_lossy())
-        .collect();
-    eprintln!(
-        "{program} {}: {:?}\n{}",
-        words.join(" "),
-        outcome.code,
-        outcome.err
-    );
-    Ok(outcome)
+/// The median of a metric of the only cell.
+pub fn median(run: &Value, name: &str) -> Result<f64> {
+    let cell = &run["cells"][0];
+    let median = cell[name]["median"].as_f64();
+    median.with_context(|| format!("no {name} in {cell}"))
 }
 
 /// A lab that the ordinary user keeps running; it is stopped when this is dropped.
@@ -83,12 +108,14 @@ const LAST_LINE: &str = "down:";
 /// What it prints on standard error.
 const NOTES: &str = "/tmp/lab.txt";
 
+/// Milliseconds by which the shortest round trip of an idle path may exceed the requested one.
+const RTT_SLACK_MS: f64 = 1.0;
+
 impl StandingLab {
     /// Starts a lab from the text of a lab file, with more words for `lab up`.
     pub fn up(file: &str, words: &[&str]) -> Result<StandingLab> {
         let path = lab_file(file)?;
-        let mut command = user("bitcost");
-        command.args(["lab", "up", &path]).args(words);
+        let mut command = of_user(&[&["lab", "up", &path], words].concat());
         command.stdout(Stdio::piped()).stderr(File::create(NOTES)?);
         let mut lab = StandingLab(command.spawn()?);
         let mut lines = BufReader::new(lab.0.stdout.take().context("no output")?).lines();
@@ -99,18 +126,33 @@ impl StandingLab {
     }
 
     /// Runs a program in a node.
-    pub fn exec(&self, node: &str, words: &[&str]) -> Result<String> {
-        let mut all = vec!["lab", "exec", node, "--"];
-        all.extend(words);
-        let outcome = bitcost(&all)?;
-        if outcome.code != Some(0) {
-            bail!(
-                "{words:?} in {node}: {:?}: {}",
-                outcome.code,
-                outcome.err.trim()
-            );
-        }
+    fn exec(&self, node: &str, words: &[&str]) -> Result<String> {
+        let outcome = bitcost(&[&["lab", "exec", node, "--"], words].concat())?;
+        ensure!(outcome.code == Some(0), "{words:?} in {node}: {outcome:?}");
         Ok(outcome.out)
+    }
+
+    /// The queue of a node's device, as tc reads it, where each of these parts is in it.
+    pub fn tc(&self, node: &str, device: &str, parts: &[&str]) -> Result<String> {
+        let shown = self.exec(node, &["tc", "qdisc", "show", "dev", device])?;
+        match parts.iter().find(|part| !shown.contains(**part)) {
+            Some(part) => bail!("\"{part}\" is not in what tc shows: {shown}"),
+            None => Ok(shown),
+        }
+    }
+
+    /// The least round trip of `count` requests from h1, in milliseconds, which must be this. The very first request waits
+    /// until the address is resolved, over the same delay.
+    pub fn round_trip_ms(&self, count: u32, expected_ms: f64) -> Result<f64> {
+        let count = count.to_string();
+        let words = ["bitcost", ECHO_VERB, "10.0.0.2", &count, "20", "1000"];
+        let pings: Pings = serde_json::from_str(&self.exec("h1", &words)?)?;
+        let rtt = pings.figures().context("no round trip")?.min_us / 1000.0;
+        ensure!(
+            (expected_ms..expected_ms + RTT_SLACK_MS).contains(&rtt),
+            "{expected_ms} ms were asked for, the least round trip is {rtt:.3} ms"
+        );
+        Ok(rtt)
     }
 
     /// Stops it and returns its output except the drawing.
@@ -132,4 +174,11 @@ pub fn lab_file(text: &str) -> Result<String> {
     let path = "/tmp/lab.toml";
     std::fs::write(path, text)?;
     Ok(path.to_owned())
+}
+
+/// The text of a lab file whose first link has this text for one direction.
+pub fn two_hosts(egress: &str) -> String {
+    format!(
+        "hosts = [\"h1\", \"h2\"]\n[[link]]\nends = [\"h1\", \"h2\"]\n[egress.h1-eth0]\n{egress}\n"
+    )
 }

@@ -16,29 +16,29 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, wait};
 use rustix::system::{RebootCommand, reboot, sethostname};
 
-pub use port::{Ask, END, FAILED, HOLDS, ROLE, Role, WANTED, Wanted};
+pub use port::{BOOT_OTHER, CUT_LINK, END, FAILED, HOLDS, JOIN_LINK, Role};
 
 /// The name under which the first process starts the checks.
 const CHECKS: &str = "vm-checks";
 
 /// The function of this process if it runs in a machine; `None` elsewhere.
 pub fn role() -> Option<fn() -> ExitCode> {
-    let name = std::env::args_os().next()?;
-    let name = std::path::Path::new(&name).file_name()?.to_owned();
-    if name == CHECKS {
-        return Some(|| {
-            let outcome = match Role::here() {
-                Role::Alone => checks::work(),
-                _ => pair::work(),
-            };
-            if let Err(error) = outcome {
-                eprintln!("checks: {error:#}");
-                return ExitCode::FAILURE;
-            }
-            ExitCode::SUCCESS
-        });
+    match std::env::args().next()?.as_str() {
+        CHECKS => Some(checked),
+        _ => (std::process::id() == 1).then_some(first_process as fn() -> ExitCode),
     }
-    (std::process::id() == 1).then_some(first_process as fn() -> ExitCode)
+}
+
+fn checked() -> ExitCode {
+    let outcome = match Role::here() {
+        Role::Alone => port::make(checks::CHECKS, |found| found),
+        _ => pair::work(),
+    };
+    if let Err(error) = outcome {
+        eprintln!("checks: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }
 
 /// The mounts, with their places and options.
@@ -70,18 +70,13 @@ fn until_checked() -> Result<()> {
     let role = Role::here();
     sethostname(role.name().as_bytes())?;
     if role != Role::Alone {
-        pair::set_up(role, program)?;
+        pair::set_up(role)?;
     }
-    let mut checks = match role {
+    let child = match role {
         // It ends when the other machine orders the kernel to power off.
-        Role::Far => {
-            let mut sleep = program("/bin/sleep", "sleep");
-            sleep.arg("infinity");
-            sleep
-        }
-        _ => program("/proc/self/exe", CHECKS),
+        Role::Far => program("/bin/sleep").arg("infinity").spawn()?,
+        _ => program("/proc/self/exe").arg0(CHECKS).spawn()?,
     };
-    let child = checks.env(ROLE, role.name()).spawn()?;
     // A process that loses its parent becomes a child of this process.
     while let Some((pid, _)) = wait(WaitOptions::empty())? {
         if pid.as_raw_nonzero().get().unsigned_abs() == child.id() {
@@ -91,10 +86,10 @@ fn until_checked() -> Result<()> {
     Ok(())
 }
 
-/// A program with the environment of the machine, under this name.
-fn program(path: &str, name: &str) -> Command {
+/// A program with the environment of the machine.
+fn program(path: &str) -> Command {
     let mut command = Command::new(path);
-    command.arg0(name).env_clear().env("PATH", "/bin:/sbin");
-    command.env("HOME", "/root").env("RUST_BACKTRACE", "1");
+    command.env("PATH", "/bin:/sbin").env("HOME", "/root");
+    command.env("RUST_BACKTRACE", "1");
     command
 }

@@ -1,50 +1,44 @@
-//! The work that a machine is given, and its reports to its host: lines on the second serial port.
+//! The work that a machine is given, as words of the kernel's command line, which passes them on as environment of the first
+//! process; and its reports to its host: lines on the second serial port.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
-
-/// The file with the [`Wanted`] work, as JSON.
-pub const WANTED: &str = "/etc/wanted";
-
-/// The work to do in the machine.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Wanted {
-    /// Part of the names of the checks to make.
-    pub only: Option<String>,
-    /// Only the checks of the short form.
-    pub short: bool,
-}
-
-/// The word of the kernel's command line that tells a machine its [`Role`]; the kernel passes it on as
-/// an environment variable of the first process.
-pub const ROLE: &str = "role";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
+    /// It makes the checks of one machine.
+    Alone,
     /// One of two, which makes the checks.
     Near,
     /// The one that is reached by the other.
     Far,
-    /// It makes the checks of one machine.
-    Alone,
 }
 
 impl Role {
     /// That of the host, and in the kernel's command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Role::Near => "near",
-            Role::Far => "far",
-            Role::Alone => "vm",
+        ["vm", "near", "far"][self as usize]
+    }
+
+    /// 1 or 2, of two.
+    pub fn number(self) -> usize {
+        self as usize
+    }
+
+    /// The release of Debian whose kernel it has: Linux 6.1 or 6.12.
+    pub fn release(self) -> &'static str {
+        if self == Role::Far {
+            "trixie"
+        } else {
+            "bookworm"
         }
     }
 
     pub(super) fn here() -> Role {
-        let name = std::env::var(ROLE).unwrap_or_default();
+        let name = std::env::var("role").unwrap_or_default();
         let mut pair = [Role::Near, Role::Far].into_iter();
         pair.find(|role| role.name() == name).unwrap_or(Role::Alone)
     }
@@ -53,96 +47,50 @@ impl Role {
 /// The serial port that reports go to; nothing else writes to it.
 const PORT: &str = "/dev/ttyS1";
 
-/// Returns what was seen where the check holds.
-type Make = fn(&mut Port) -> Result<String>;
-
-pub struct Check {
-    pub name: &'static str,
-    pub short: bool,
-    pub make: Make,
-}
-
-pub const fn check(name: &'static str, make: Make) -> Check {
-    let short = false;
-    Check { name, short, make }
-}
-
-pub struct Port {
-    file: File,
-    pub wanted: Wanted,
-}
-
-/// What only the host of two machines can do.
-#[derive(Clone, Copy)]
-pub enum Ask {
-    CutLink,
-    JoinLink,
-    /// The other machine is off or goes off now.
-    BootOther,
-}
-
-impl Ask {
-    pub const ALL: [Ask; 3] = [Ask::CutLink, Ask::JoinLink, Ask::BootOther];
-
-    pub fn line(self) -> &'static str {
-        match self {
-            Ask::CutLink => "ask: cut the link",
-            Ask::JoinLink => "ask: join the link",
-            Ask::BootOther => "ask: boot the other machine",
-        }
-    }
-}
+/// What only the host of two machines can do; the other machine is off or goes off now when it is to be booted.
+pub const CUT_LINK: &str = "ask: cut the link";
+pub const JOIN_LINK: &str = "ask: join the link";
+pub const BOOT_OTHER: &str = "ask: boot the other machine";
 
 /// How the lines of checks that hold, of those that do not, and of their number begin.
 pub const HOLDS: &str = "ok       ";
 pub const FAILED: &str = "FAILED   ";
 pub const END: &str = "end: ";
 
-impl Port {
-    /// Opens the port, reads what is wanted, and tells that this kernel is up.
-    pub fn open() -> Result<Port> {
-        let file = OpenOptions::new().write(true).open(PORT).context(PORT)?;
-        let wanted = serde_json::from_slice(&std::fs::read(WANTED)?)?;
-        let mut port = Port { file, wanted };
-        let uname = rustix::system::uname();
-        port.tell(&format!(
-            "Linux {} is up",
-            uname.release().to_string_lossy()
-        ))?;
-        Ok(port)
-    }
+/// A check: its name, and what returns what was seen where it holds.
+pub type Check = (&'static str, fn() -> Result<String>);
 
-    fn tell(&mut self, line: &str) -> Result<()> {
-        let line = line.trim().replace(['\n', '\r'], " ");
-        writeln!(self.file, "{line}")?;
-        // The port is slow, and the machine is powered off after the last line.
-        Ok(rustix::termios::tcdrain(&self.file)?)
-    }
+pub fn tell(line: &str) -> Result<()> {
+    let mut port = OpenOptions::new().write(true).open(PORT).context(PORT)?;
+    writeln!(port, "{}", line.trim().replace(['\n', '\r'], " "))?;
+    // The port is slow, and the machine is powered off after the last line.
+    Ok(rustix::termios::tcdrain(&port)?)
+}
 
-    pub fn ask(&mut self, ask: Ask) -> Result<()> {
-        self.tell(ask.line())
-    }
+/// Whether only the checks of the short form are wanted.
+pub fn is_short() -> bool {
+    std::env::var("short").is_ok_and(|short| short == "1")
+}
 
-    /// Makes those checks that are wanted, and reports them; then their number.
-    pub fn make(
-        &mut self,
-        checks: &[Check],
-        make: impl Fn(&mut Port, &Check) -> Result<String>,
-    ) -> Result<()> {
-        let Wanted { only, short } = self.wanted.clone();
-        let only = only.unwrap_or_default();
-        let is_wanted = |row: &&Check| row.name.contains(&only) && (row.short || !short);
-        let rows: Vec<&Check> = checks.iter().filter(is_wanted).collect();
-        for row in &rows {
-            eprintln!("--- {}", row.name);
-            let began = Instant::now();
-            let (begin, said) = match make(self, row) {
-                Ok(said) => (HOLDS, said),
-                Err(error) => (FAILED, format!("{error:#}")),
-            };
-            let seconds = began.elapsed().as_secs_f64();
-            self.tell(&format!("{begin}{} ({seconds:.1} s): {said}", row.name))?;
-        }
-        self.tell(&format!("{END}{}", rows.len()))
+/// Tells that this kernel is up, makes those checks that are wanted, and reports each as `judge` passes it on; then their
+/// number.
+pub fn make(checks: &[Check], judge: impl Fn(Result<String>) -> Result<String>) -> Result<()> {
+    let only = std::env::var("only").unwrap_or_default();
+    let checks = checks.iter().filter(|(name, _)| name.contains(&only));
+    let release = rustix::system::uname();
+    let release = release.release().to_string_lossy();
+    tell(&format!("Linux {release} is up"))?;
+    let mut count = 0;
+    for (name, check) in checks {
+        eprintln!("--- {name}");
+        let began = Instant::now();
+        let (begin, said) = match judge(check()) {
+            Ok(said) => (HOLDS, said),
+            Err(error) => (FAILED, format!("{error:#}")),
+        };
+        let seconds = began.elapsed().as_secs_f64();
+        tell(&format!("{begin}{name} ({seconds:.1} s): {said}"))?;
+        count += 1;
     }
+    tell(&format!("{END}{count}"))
 }

@@ -3,8 +3,7 @@
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-use crate::vm::inside::guest::bitcost;
-use crate::vm::inside::port::Port;
+use crate::vm::inside::guest::{bitcost, in_effect, median};
 
 /// The largest difference in per cent between the rate of a second and the requested rate: a sender
 /// wakes when half of its buffer is free, 46 datagrams of 2500.
@@ -15,18 +14,15 @@ fn run(words: &str, qdisc: &str, wanted: &[(&str, &str)]) -> Result<Value> {
     let mut all: Vec<&str> = words.split(' ').collect();
     all.extend(["--topology", "pair", "-t", "1s", "--json", "--samples"]);
     all.extend(["--qdisc", qdisc]);
-    let run = bitcost(&all)?.json()?;
-    let sender = &run["records"][0]["sender"];
+    let run = bitcost(&all)?.json(&[0, 1])?;
     for (name, value) in wanted {
-        let mut rows = sender["in_effect"].as_array().into_iter().flatten();
-        let actual = rows.find(|row| row["name"] == *name);
-        let actual = actual.and_then(|row| row["actual"].as_str());
+        let actual = in_effect(&run, "sender", name);
         ensure!(
             actual == Some(value),
             "{name} was asked to be {value} and is {actual:?}"
         );
     }
-    let queues = &sender["samples"][0]["queues"];
+    let queues = &run["records"][0]["sender"]["samples"][0]["queues"];
     let mut kinds = queues.as_array().into_iter().flatten();
     ensure!(
         kinds.any(|queue| queue["kind"] == "fq"),
@@ -35,27 +31,21 @@ fn run(words: &str, qdisc: &str, wanted: &[(&str, &str)]) -> Result<Value> {
     Ok(run)
 }
 
-/// The median of a metric of the only cell.
-fn median(run: &Value, name: &str) -> f64 {
-    let median = run["cells"][0][name]["median"].as_f64();
-    median.unwrap_or(f64::NAN)
-}
-
 /// Sends datagrams of 1000 bytes for a second at this rate; returns the difference in per cent, if
 /// none was lost.
 fn paced(rate: &str) -> Result<f64> {
     let words = format!("test udp -l 1000 -b {rate}");
     let run = run(&words, "sender: fq", &[("qdisc.kind", "fq")])?;
-    let lost = median(&run, "loss_pct");
+    let lost = median(&run, "loss_pct")?;
     ensure!(lost == 0.0, "{lost} % were lost at {rate}");
     ensure!(
         run["records"][0]["sender"]["flows"][0]["pacing"].is_null(),
         "the sender paced itself, by sleeping"
     );
-    Ok(median(&run, "rate_error_pct"))
+    median(&run, "rate_error_pct")
 }
 
-pub(super) fn datagrams(_: &mut Port) -> Result<String> {
+pub(super) fn datagrams() -> Result<String> {
     let error = paced("20M")?;
     ensure!(error.abs() <= TOLERANCE_PCT, "the rate is {error:.3} % off");
     // The packets that fq holds when the window ends take 160 ms here.
@@ -65,7 +55,7 @@ pub(super) fn datagrams(_: &mut Port) -> Result<String> {
     ))
 }
 
-pub(super) fn stream(_: &mut Port) -> Result<String> {
+pub(super) fn stream() -> Result<String> {
     let run = run(
         "test tcp -b 20M --pacing kernel",
         "sender: fq limit_packets 500",
@@ -77,7 +67,7 @@ pub(super) fn stream(_: &mut Port) -> Result<String> {
         paced == Some(2_500_000),
         "the socket is paced at {paced:?} bytes/s"
     );
-    let mbps = median(&run, "throughput_mbps");
+    let mbps = median(&run, "throughput_mbps")?;
     // The kernel counts headers too: a segment is at least 1448 of 1514 bytes.
     ensure!((18.5..=21.0).contains(&mbps), "{mbps:.2} Mbit/s arrived");
     Ok(format!(

@@ -2,66 +2,37 @@
 
 use std::fs;
 
-use anyhow::{Context, Result, bail, ensure};
-use bitcost_execute::echo::ECHO_VERB;
-use bitcost_model::ping::Pings;
+use anyhow::{Result, bail, ensure};
 
-use crate::vm::inside::guest::{StandingLab, bitcost};
-use crate::vm::inside::port::Port;
-
-/// Milliseconds by which the shortest round trip of an idle path may exceed the requested one.
-pub const RTT_SLACK_MS: f64 = 1.0;
+use crate::vm::inside::guest::{StandingLab, bitcost, two_hosts};
 
 /// Modules that a first lab needs; none is loaded before it.
 const NEEDED: [&str; 4] = ["veth", "bridge", "sch_netem", "sch_tbf"];
 
+/// Those of them that are loaded.
 fn loaded_modules() -> Result<Vec<String>> {
     let text = fs::read_to_string("/proc/modules")?;
     let names = text.lines().filter_map(|line| line.split(' ').next());
-    Ok(names.map(str::to_owned).collect())
+    let needed = names.filter(|name| NEEDED.contains(name));
+    Ok(needed.map(str::to_owned).collect())
 }
 
-/// The text of a lab file whose first link has this text for one direction.
-pub fn two_hosts(egress: &str) -> String {
-    format!(
-        "hosts = [\"h1\", \"h2\"]\n[[link]]\nends = [\"h1\", \"h2\"]\n[egress.h1-eth0]\n{egress}\n"
-    )
-}
-
-/// The least round trip of `count` requests, in milliseconds.
-pub fn least_rtt_ms(lab: &StandingLab, count: u32) -> Result<f64> {
-    let count = count.to_string();
-    let words = ["bitcost", ECHO_VERB, "10.0.0.2", &count, "20", "1000"];
-    let pings: Pings = serde_json::from_str(&lab.exec("h1", &words)?)?;
-    let figures = pings.figures().context("no round trip")?;
-    Ok(figures.min_us / 1000.0)
-}
-
-pub(super) fn loaded(_: &mut Port) -> Result<String> {
+pub(super) fn loaded() -> Result<String> {
     let before = loaded_modules()?;
-    let is_needed = |name: &&String| NEEDED.contains(&name.as_str());
-    let there = before.iter().find(is_needed);
-    ensure!(there.is_none(), "{there:?} was loaded before");
+    ensure!(before.is_empty(), "{before:?} was loaded before");
     let preset = bitcost(&["lab", "presets", "lab15"])?;
     let lab = StandingLab::up(&preset.out, &[])?;
-    // The very first request waits until the address is resolved, over the same delay.
-    let rtt = least_rtt_ms(&lab, 6)?;
+    let rtt = lab.round_trip_ms(6, 20.0)?;
     let after = loaded_modules()?;
-    let shown = lab.exec("s1", &["tc", "qdisc", "show", "dev", "s1-eth2"])?;
+    lab.tc("s1", "s1-eth2", &["netem", "limit 1000 delay 20ms"])?;
     let said = lab.down();
     ensure!(
         said.contains("made by the kernel's netem"),
         "lab up does not say that netem is used: {said}"
     );
-    let loaded = after.iter().filter(is_needed).count();
-    ensure!(loaded == NEEDED.len(), "after the lab came up: {after:?}");
     ensure!(
-        shown.contains("netem") && shown.contains("limit 1000 delay 20ms"),
-        "tc shows: {shown}"
-    );
-    ensure!(
-        (20.0..20.0 + RTT_SLACK_MS).contains(&rtt),
-        "20 ms were asked for, the least round trip is {rtt:.3} ms"
+        after.len() == NEEDED.len(),
+        "after the lab came up: {after:?}"
     );
     Ok(format!(
         "{}; 20 ms requested, {rtt:.3} ms measured",
@@ -69,21 +40,74 @@ pub(super) fn loaded(_: &mut Port) -> Result<String> {
     ))
 }
 
-pub(super) fn settings(_: &mut Port) -> Result<String> {
+pub(super) fn settings() -> Result<String> {
     let egress = "rate = \"100M\"\ndelay = \"30ms\"\njitter = \"2ms\"\nloss = \"1.5%\"\nreorder = \"25%\"\nduplicate = \"0.5%\"\nqueue_limit = \"777 packets\"";
-    let wanted = [
-        "limit 777",
-        "delay 30ms  2ms",
-        "loss 1.5%",
-        "duplicate 0.5%",
-        "reorder 25%",
-        "gap 1",
-        "rate 100Mbit",
-    ];
+    let parts = "limit 777|delay 30ms  2ms|loss 1.5%|duplicate 0.5%|reorder 25%|gap 1|rate 100Mbit";
     let lab = StandingLab::up(&two_hosts(egress), &["--delay-backend", "netem"])?;
-    let shown = lab.exec("h1", &["tc", "qdisc", "show", "dev", "h1-eth0"])?;
-    match wanted.iter().find(|part| !shown.contains(**part)) {
-        Some(part) => bail!("\"{part}\" is not in what tc shows: {shown}"),
-        None => Ok(shown.trim().to_owned()),
+    lab.tc("h1", "h1-eth0", &parts.split('|').collect::<Vec<_>>())
+}
+
+const LAB: &str = "changed";
+/// The device whose shaping changes, and its node.
+const DEVICE: &str = "s1-eth2";
+const NODE: &str = "s1";
+
+/// What is set, one after the other: the words, the parts of tc's text that must be there and must
+/// not be there, and the least round trip in milliseconds.
+const STEPS: [(&str, &str, &str, f64); 4] = [
+    (
+        "delay=20ms|rate=1G|loss=0.1%",
+        "netem|delay 20ms|loss 0.1%|rate 1Gbit",
+        "-",
+        20.0,
+    ),
+    (
+        "delay=5ms|queue_limit=777 packets",
+        "netem|limit 777|delay 5ms|loss 0.1%|rate 1Gbit",
+        "-",
+        5.0,
+    ),
+    ("loss=0", "netem|delay 5ms|rate 1Gbit", "loss", 5.0),
+    ("clear", "", "netem|delay|loss|rate", 0.0),
+];
+
+/// Sets, changes and removes netem in a running lab without a delay; compares what is printed, what tc reads and what round
+/// trips last with it.
+pub(super) fn changed() -> Result<String> {
+    let preset = bitcost(&["lab", "presets", "lab15"])?;
+    let lab = StandingLab::up(&preset.out, &["--bare", "--name", LAB])?;
+    let set = |step: &str| {
+        let words = ["lab", "set", LAB, DEVICE].into_iter();
+        bitcost(&words.chain(step.split('|')).collect::<Vec<_>>())
+    };
+    let mut seen = Vec::new();
+    for (step, present, absent, rtt_ms) in STEPS {
+        let outcome = set(step)?;
+        ensure!(
+            outcome.code == Some(0) && outcome.out.starts_with(&format!("{DEVICE}: ")),
+            "{step}: it does not print the device as it now is: {outcome:?}"
+        );
+        let shown = lab.tc(NODE, DEVICE, &present.split('|').collect::<Vec<_>>())?;
+        if let Some(left) = absent
+            .split('|')
+            .find(|part| *part != "-" && shown.contains(part))
+        {
+            bail!("{step}: \"{left}\" is still in what tc shows: {shown}");
+        }
+        seen.push(format!("{step}: {:.3} ms", lab.round_trip_ms(10, rtt_ms)?));
     }
+    // A value that netem cannot have is refused, and changes nothing.
+    let before = lab.tc(NODE, DEVICE, &[])?;
+    set("delay=20ms|loss=101%")?.refused(Some(2), "loss")?;
+    let after = lab.tc(NODE, DEVICE, &[])?;
+    ensure!(
+        before == after,
+        "a refused setting changed {before} to {after}"
+    );
+    let said = lab.down();
+    ensure!(
+        said.contains("made by the kernel's netem") || !said.contains("made by"),
+        "lab up says that it is not netem that is used: {said}"
+    );
+    Ok(seen.join("; "))
 }

@@ -2,42 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use bitcost_testkit::process::within;
 
-use super::netem::{least_rtt_ms, two_hosts};
-use crate::vm::inside::guest::{StandingLab, bitcost};
-use crate::vm::inside::port::Port;
+use crate::vm::inside::guest::{StandingLab, bitcost, two_hosts};
 
 /// Debian's own switch: whether ordinary users may make user namespaces.
 const SWITCH: &str = "/proc/sys/kernel/unprivileged_userns_clone";
 
-pub(super) fn refused(_: &mut Port) -> Result<String> {
+pub(super) fn refused() -> Result<String> {
     let usual = fs::read_to_string(SWITCH).context(SWITCH)?;
-    ensure!(
-        usual.trim() == "1",
-        "{SWITCH} is {} by default",
-        usual.trim()
-    );
+    ensure!(usual.trim() == "1", "{SWITCH} is {usual} by default");
     fs::write(SWITCH, "0")?;
     let outcome = bitcost(&["test", "udp", "--topology", "pair", "-k", "10"]);
     fs::write(SWITCH, usual)?;
-    let outcome = outcome?;
-    ensure!(
-        outcome.code == Some(3),
-        "it ended with {:?}: {}",
-        outcome.code,
-        outcome.err
-    );
-    ensure!(
-        outcome.err.contains("kernel.unprivileged_userns_clone=1"),
-        "no remedy: {}",
-        outcome.err
-    );
-    Ok(outcome.err.trim().to_owned())
+    outcome?.refused(Some(3), "kernel.unprivileged_userns_clone=1")
 }
 
 /// All traces of labs that a process could have left: network namespaces, devices, processes of
@@ -48,11 +29,11 @@ fn traces() -> Result<BTreeSet<String>> {
         found.insert(format!("device {}", device?.file_name().to_string_lossy()));
     }
     for entry in fs::read_dir("/proc")?.filter_map(Result::ok) {
-        let at: PathBuf = entry.path();
-        if let Ok(namespace) = fs::read_link(at.join("ns/net")) {
+        if let Ok(namespace) = fs::read_link(entry.path().join("ns/net")) {
             found.insert(namespace.display().to_string());
         }
-        if fs::read_to_string(at.join("comm")).is_ok_and(|name| name.trim() == "bitcost") {
+        let name = fs::read_to_string(entry.path().join("comm"));
+        if name.is_ok_and(|name| name.trim() == "bitcost") {
             found.insert(format!("process {}", entry.file_name().to_string_lossy()));
         }
     }
@@ -62,11 +43,11 @@ fn traces() -> Result<BTreeSet<String>> {
 /// When all traces must be gone.
 const GONE: Duration = Duration::from_secs(2);
 
-pub(super) fn gone(_: &mut Port) -> Result<String> {
+pub(super) fn gone() -> Result<String> {
     let before = traces()?;
     let lab = StandingLab::up(&two_hosts("delay = \"5ms\""), &[])?;
     let during = traces()?;
-    let rtt = least_rtt_ms(&lab, 3)?;
+    let rtt = lab.round_trip_ms(3, 5.0)?;
     lab.down();
     ensure!(
         during.len() > before.len(),

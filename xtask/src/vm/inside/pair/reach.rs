@@ -1,58 +1,47 @@
 //! The ways to the far host.
 
-use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
-use super::hosts::{FAR_ADDRESS, sh};
-use super::tested::{Run, over, test};
-use crate::vm::inside::port::{Port, Role};
+use super::hosts::{FAR_ADDRESS, eventually, sh};
+use super::tested::{OVER_SSH, carried, run, test};
+use crate::vm::inside::port::{Role, is_short};
 
-pub(super) fn over_ssh(port: &mut Port) -> Result<String> {
+pub(super) fn over_ssh() -> Result<String> {
     let mut said = Vec::new();
-    let all = [&["tcp"][..], &["rr"], &["tcp", "-R"], &["udp", "-b", "5M"]];
-    let wanted = if port.wanted.short { 1 } else { all.len() };
-    for words in &all[..wanted] {
-        let run = Run::over_ssh(&[*words, &["-t", "1"]].concat())?;
-        said.push(format!("{}: {}", words.join(" "), run.text()?));
+    let all = ["tcp", "rr", "tcp -R", "udp -b 5M"];
+    for test in &all[..if is_short() { 1 } else { all.len() }] {
+        let words: Vec<&str> = test.split(' ').chain(["-t", "1"]).collect();
+        said.push(format!("{test}: {}", carried(&run(&words, OVER_SSH)?)?));
     }
     Ok(said.join("; "))
 }
 
 /// A service at the far host; it is ended when this is dropped.
-pub(super) struct Service {
+struct Service {
     pid: String,
-    pub link: String,
+    link: String,
 }
 
 impl Service {
     /// Starts a service at the address for the data.
-    pub fn start() -> Result<Service> {
-        let state = "/tmp/service";
-        let pid = sh(
-            Role::Far,
-            &format!(
-                "rm -rf {state}; bitcost serve {FAR_ADDRESS} --state {state} >{state}.txt 2>&1 </dev/null & echo $!"
-            ),
-        )?;
+    fn start() -> Result<Service> {
+        let script = format!(
+            "rm -rf /tmp/service; bitcost serve {FAR_ADDRESS} --state /tmp/service >/tmp/service.txt 2>&1 </dev/null & echo $!"
+        );
         let mut service = Service {
-            pid: pid.trim().to_owned(),
+            pid: sh(Role::Far, &script)?.trim().to_owned(),
             link: String::new(),
         };
-        for _ in 0..100 {
-            let said = sh(Role::Far, &format!("cat {state}.txt"))?;
-            if let Some(at) = said.find("bitcost://") {
-                let link = said[at..].split(['\'', '\n', ' ']).next();
-                service.link = link.unwrap_or_default().to_owned();
-                return Ok(service);
-            }
-            thread::sleep(Duration::from_millis(200));
-        }
-        anyhow::bail!(
-            "the service prints no link: {}",
-            sh(Role::Far, &format!("cat {state}.txt"))?
-        )
+        service.link = eventually(Duration::from_secs(20), || {
+            let said = sh(Role::Far, "cat /tmp/service.txt")?;
+            let at = said.find("bitcost://");
+            let at = at.with_context(|| format!("the service prints no link: {said}"))?;
+            let link = said[at..].split(['\'', '\n', ' ']).next();
+            Ok(link.unwrap_or_default().to_owned())
+        })?;
+        Ok(service)
     }
 }
 
@@ -62,37 +51,29 @@ impl Drop for Service {
     }
 }
 
-pub(super) fn over_the_service(_: &mut Port) -> Result<String> {
+pub(super) fn over_the_service() -> Result<String> {
     let service = Service::start()?;
-    let served = Run::of(&test(&["tcp", "-t", "1"], &over(&service.link))?)?;
-    let refused = test(
-        &["tcp", "-t", "1", "--offloads", "receiver: off"],
-        &over(&service.link),
-    )?;
-    ensure!(
-        refused.code != Some(0) && refused.err.contains("allow-settings"),
-        "a client may set offloads: {:?} {}",
-        refused.code,
-        refused.err
-    );
+    let far = ["--receiver", &service.link];
+    let served = run(&["tcp", "-t", "1"], &far)?;
+    let words = ["tcp", "-t", "1", "--offloads", "receiver: off"];
+    let refused = test(&words, &far)?.refused(None, "allow-settings")?;
     Ok(format!(
-        "by the link: {}; refused: {}",
-        served.text()?,
-        refused.err.trim()
+        "by the link: {}; refused: {refused}",
+        carried(&served)?
     ))
 }
 
-pub(super) fn clocks(_: &mut Port) -> Result<String> {
+pub(super) fn clocks() -> Result<String> {
     let now = |role| -> Result<i64> { Ok(sh(role, "date +%s")?.trim().parse()?) };
     let ahead = now(Role::Far)? - now(Role::Near)?;
     ensure!((3300..3900).contains(&ahead), "far is {ahead} s ahead");
     let words = ["udp", "-b", "2M", "-t", "1", "--delay-variation"];
-    let run = Run::over_ssh(&words)?;
+    let by_ssh = run(&words, OVER_SSH)?;
     let service = Service::start()?;
-    let served = Run::of(&test(&["tcp", "-t", "1"], &over(&service.link))?)?;
+    let served = run(&["tcp", "-t", "1"], &["--receiver", &service.link])?;
     Ok(format!(
         "far is {ahead} s ahead; udp over ssh: {}; tcp over the service: {}",
-        run.text()?,
-        served.text()?
+        carried(&by_ssh)?,
+        carried(&served)?
     ))
 }

@@ -7,30 +7,34 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::hosts::{DATA_DEVICE, counted, near};
-use crate::vm::inside::guest::{Outcome, outcome};
+use super::hosts::sent_bytes;
+use crate::vm::inside::guest::{Outcome, command, median};
 
 /// Words for a host that ssh reaches, whose data go over the interface for them.
-pub const OVER_SSH: &[&str] = &["--receiver", "ssh:far", "--receiver-dev", DATA_DEVICE];
+pub const OVER_SSH: &[&str] = &["--receiver", "ssh:far", "--receiver-dev", "eth1"];
 
-/// Words for a host that is reached otherwise, whose data go the way of its address.
-pub fn over(host: &str) -> [&str; 2] {
-    ["--receiver", host]
-}
-
-fn words<'a>(words: &[&'a str], hosts: &[&'a str]) -> Vec<&'a str> {
-    [
-        &["test"],
-        words,
-        hosts,
-        &["--json", "--samples", "--no-log"],
-    ]
-    .concat()
+fn words<'a>(test: &[&'a str], hosts: &[&'a str]) -> Vec<&'a str> {
+    [&["test"], test, hosts, &["--json", "--samples", "--no-log"]].concat()
 }
 
 /// Runs `bitcost test` between the hosts: the test with its words, and words for the hosts.
 pub fn test(test: &[&str], hosts: &[&str]) -> Result<Outcome> {
-    outcome(&mut near("bitcost", &words(test, hosts)))
+    Outcome::of(&mut command(&words(test, hosts)))
+}
+
+/// The run of a test that ended with 0.
+pub fn run(test_words: &[&str], hosts: &[&str]) -> Result<Value> {
+    test(test_words, hosts)?.json(&[0])
+}
+
+/// What a run carried, and how fast.
+pub fn carried(run: &Value) -> Result<String> {
+    let (figure, unit) = match median(run, "transactions_per_second") {
+        Ok(rate) => (rate, "transactions/s"),
+        Err(_) => (median(run, "throughput_mbps")?, "Mbit/s"),
+    };
+    ensure!(figure > 0.0, "nothing arrived");
+    Ok(format!("{figure:.1} {unit}"))
 }
 
 pub struct Started {
@@ -43,17 +47,14 @@ const UNDER_WAY: u64 = 300_000;
 /// How long a run may take to get there.
 const STARTS: Duration = Duration::from_secs(60);
 
-/// Starts a test and waits until it sends.
-pub fn started(test: &[&str], hosts: &[&str]) -> Result<Started> {
-    let before = counted("tx_bytes")?;
-    let mut command = near("bitcost", &words(test, hosts));
+/// Starts a test over ssh and waits until it sends.
+pub fn started(test: &[&str]) -> Result<Started> {
+    let before = sent_bytes()?;
+    let mut command = command(&words(test, OVER_SSH));
     let child = thread::spawn(move || command.output());
     let end = Instant::now() + STARTS;
-    while counted("tx_bytes")? < before + UNDER_WAY {
+    while sent_bytes()? < before + UNDER_WAY && !child.is_finished() {
         ensure!(Instant::now() < end, "nothing was sent for {STARTS:?}");
-        if child.is_finished() {
-            break;
-        }
         thread::sleep(Duration::from_millis(100));
     }
     Ok(Started {
@@ -68,54 +69,7 @@ impl Started {
     }
 
     pub fn ended(self) -> Result<Outcome> {
-        let output = self.child.join().ok().context("its thread died")??;
-        let outcome = Outcome::of(&output);
-        eprintln!("bitcost test: {:?} {}", outcome.code, outcome.err);
-        Ok(outcome)
-    }
-}
-
-pub struct Run(Value);
-
-impl Run {
-    /// The run of a test that ended with 0.
-    pub fn of(outcome: &Outcome) -> Result<Run> {
-        ensure!(
-            outcome.code == Some(0),
-            "bitcost ended with {:?}: {} {}",
-            outcome.code,
-            outcome.err.trim(),
-            outcome.out.chars().take(2000).collect::<String>()
-        );
-        let run = outcome.json()?;
-        ensure!(run["records"][0].is_object(), "no run: {run}");
-        Ok(Run(run))
-    }
-
-    pub fn over_ssh(words: &[&str]) -> Result<Run> {
-        Run::of(&test(words, OVER_SSH)?)
-    }
-
-    /// What was carried, and how fast.
-    pub fn text(&self) -> Result<String> {
-        let (figure, unit) = match self.metric("transactions_per_second") {
-            Ok(rate) => (rate, "transactions/s"),
-            Err(_) => (self.metric("throughput_mbps")?, "Mbit/s"),
-        };
-        ensure!(figure > 0.0, "nothing arrived");
-        Ok(format!("{figure:.1} {unit}"))
-    }
-
-    pub fn metric(&self, name: &str) -> Result<f64> {
-        self.0["cells"][0][name]["median"]
-            .as_f64()
-            .with_context(|| format!("no {name} in {}", self.0["cells"][0]))
-    }
-
-    /// The value in effect of a setting at an endpoint.
-    pub fn in_effect(&self, endpoint: &str, name: &str) -> Option<String> {
-        let all = self.0["records"][0][endpoint]["in_effect"].as_array()?;
-        let row = all.iter().find(|row| row["name"] == name)?;
-        row["actual"].as_str().map(str::to_owned)
+        let output = self.child.join().ok().context("its thread died")?;
+        Ok(output?.into())
     }
 }
