@@ -4,7 +4,7 @@
 
 mod archive;
 mod deb;
-mod oci;
+mod image;
 mod release;
 mod root;
 mod wheel;
@@ -71,10 +71,10 @@ const KINDS: &[Kind] = &[
         check: wheel::check,
     },
     Kind {
-        name: "oci",
+        name: "image",
         programs: ["", "skopeo bwrap"],
-        make: oci::make,
-        check: oci::check,
+        make: image::make,
+        check: image::check,
     },
     Kind {
         name: "crates",

@@ -33,10 +33,8 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
         archive::write_sum(&to)?;
         made.push(to);
     }
-    made.sort();
-    let is_both = made.len() == 2;
     ensure!(
-        is_both,
+        made.len() == 2,
         "maturin made {made:?}, not a wheel and a source distribution"
     );
     Ok(made)
