@@ -23,9 +23,6 @@ pub struct Arguments {
     /// Play whole runs on hosts with unusual settings instead, and kill nobody
     #[arg(long)]
     whole: bool,
-    /// Print a line for each death
-    #[arg(long, short)]
-    verbose: bool,
 }
 
 /// The time within which everything must be as before.
@@ -52,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let mut count = 0;
     let mut say = |line: &str| {
         count += 1;
-        if arguments.verbose || line.contains("WRONG") {
+        if line.contains("WRONG") {
             println!("{count:>4} {line}");
         } else if count % 20 == 0 {
             eprintln!(

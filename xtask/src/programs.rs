@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use bitcost_model::Unavailable;
+use serde_json::Value;
 
 pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -42,6 +43,12 @@ pub fn require(programs: &str, packages: &str) -> Result<()> {
 /// What a program prints; an error with all of it where the program fails.
 pub fn output(command: &mut Command) -> Result<String> {
     captured(command).map(|[printed, _]| printed)
+}
+
+/// The JSON that a program prints.
+pub fn json(command: &mut Command) -> Result<Value> {
+    let printed = output(command)?;
+    serde_json::from_str(&printed).with_context(|| format!("no JSON: {printed}"))
 }
 
 /// What a program prints on standard output and standard error.

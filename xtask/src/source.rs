@@ -3,8 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use anyhow::{Context, Result};
 
 use crate::programs::root;
 
@@ -44,63 +43,38 @@ pub struct Source {
 impl Source {
     pub fn read(path: &Path) -> Result<Source> {
         let place = || path.display().to_string();
-        Source::parse(std::fs::read_to_string(path).with_context(place)?).with_context(place)
+        Ok(Source::parse(
+            std::fs::read_to_string(path).with_context(place)?,
+        ))
     }
 
-    /// Reads a text. Tests within a block, such as a method, are taken for the product.
-    fn parse(text: String) -> Result<Source> {
-        let tokens: TokenStream = text.parse().map_err(|error| anyhow!("{error}"))?;
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut source = Source {
-            text,
-            tests: Vec::new(),
-            test_modules: Vec::new(),
-        };
-        let mut rest = &tokens[..];
-        while let [_, after @ ..] = rest {
-            if is_test(rest) {
-                let item = item(rest);
-                source.take_test(item);
-                rest = &rest[item.len()..];
-            } else {
-                rest = after;
+    /// Reads a text that rustfmt wrote: an item is one line, or ends with a bracket that is not indented. Tests within a block,
+    /// such as a method, are taken for the product.
+    fn parse(text: String) -> Source {
+        let (mut tests, mut test_modules) = (Vec::new(), Vec::new());
+        let mut lines = (1..).zip(text.lines());
+        while let Some((first, line)) = lines.next() {
+            if line != "#[cfg(test)]" {
+                continue;
             }
+            let item = lines.find(|(_, line)| !line.starts_with("#["));
+            let is_last = |line: &str| ["}", "};", "];", ");"].contains(&line);
+            let last = match item {
+                Some((number, line)) if line.ends_with([';', '}']) => number,
+                _ => lines
+                    .find(|(_, line)| is_last(line))
+                    .map_or(first, |(number, _)| number),
+            };
+            tests.push(first..=last);
+            let module = item.and_then(|(_, line)| line.strip_prefix("mod ")?.strip_suffix(';'));
+            test_modules.extend(module.map(str::to_owned));
         }
-        Ok(source)
-    }
-
-    fn take_test(&mut self, item: &[TokenTree]) {
-        let (first, last) = (&item[0], &item[item.len() - 1]);
-        self.tests
-            .push(first.span().start().line..=last.span().end().line);
-        if let [
-            ..,
-            TokenTree::Ident(word),
-            TokenTree::Ident(name),
-            TokenTree::Punct(_),
-        ] = item
-            && word == "mod"
-        {
-            self.test_modules.push(name.to_string());
+        Source {
+            text,
+            tests,
+            test_modules,
         }
     }
-}
-
-/// Whether an item begins here that is compiled for tests alone.
-fn is_test(tokens: &[TokenTree]) -> bool {
-    matches!(tokens, [TokenTree::Punct(sign), TokenTree::Group(group), ..]
-        if sign.as_char() == '#' && group.stream().to_string().replace(' ', "") == "cfg(test)")
-}
-
-/// The item that begins here: to its block or its semicolon.
-fn item(tokens: &[TokenTree]) -> &[TokenTree] {
-    let is_end = |token: &TokenTree| match token {
-        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-        TokenTree::Punct(sign) => sign.as_char() == ';',
-        _ => false,
-    };
-    let end = tokens.iter().position(is_end);
-    &tokens[..end.map_or(tokens.len(), |end| end + 1)]
 }
 
 #[cfg(test)]
@@ -110,7 +84,7 @@ mod tests {
     #[test]
     fn tests_are_apart_from_the_product() {
         let text = "fn a() {}\n#[cfg(test)]\nmod far;\n#[cfg(test)]\nmod near {\n}\nfn b() {}\n";
-        let source = Source::parse(text.to_owned()).expect("Rust");
+        let source = Source::parse(text.to_owned());
         assert_eq!(source.tests, [2..=3, 4..=6]);
         assert_eq!(source.test_modules, ["far"]);
     }

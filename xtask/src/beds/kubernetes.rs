@@ -1,14 +1,14 @@
 //! A real Kubernetes of some nodes in network namespaces: bitcost measures a mesh over pods and over the nodes' own network,
 //! as a user with the rights of docs/howto/fleet.md, and nothing is left afterwards.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::{Bed, word, words_or_shell};
+use super::{Bed, word};
 use crate::programs::{given_or_built, output, require};
 
 const SCRIPT: &str = include_str!("kubernetes.sh");
@@ -40,16 +40,6 @@ pub struct Arguments {
     /// The bitcost that is run, also in pods [default: that of this repository, in release mode]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
-    /// An archive of the image of pods, with the name localhost/bitcost:bed, as `buildah push` and `docker save` write it
-    /// [default: an image of the program]
-    #[arg(long, value_name = "FILE")]
-    archive: Option<PathBuf>,
-    /// Measure a mesh, interrupt one and kill one; fail unless all runs have results and nothing is left
-    #[arg(long)]
-    check: bool,
-    /// A command that is run in the bed, with KUBECONFIG set to that of the administrator
-    #[arg(last = true)]
-    words: Vec<String>,
 }
 
 /// A bed with the binaries of Kubernetes, and the bitcost that measures in it.
@@ -60,25 +50,20 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// A command with the configuration of the administrator or of the ordinary user.
-    fn command(&self, program: &Path, user: &str) -> Result<Command> {
-        let path = std::env::var("PATH")?;
-        let mut command = Command::new(program);
-        command
-            .env("KUBECONFIG", self.bed.path(&format!("{user}.conf")))
-            .env("PATH", format!("{}:{path}", self.binaries.display()));
-        Ok(command)
-    }
-
     /// What kubectl prints for the administrator.
     fn kubectl(&self, words: &[&str]) -> Result<String> {
-        let mut command = self.command(&self.binaries.join("kubectl"), "admin")?;
+        let mut command = Command::new(self.binaries.join("kubectl"));
+        command.env("KUBECONFIG", self.bed.path("admin.conf"));
         output(command.args(words))
     }
 
     /// Starts a mesh as the ordinary user.
     fn start(&self, study: &str, words: &[&str]) -> Result<Child> {
-        let mut command = self.command(&self.program, "user")?;
+        let path = std::env::var("PATH")?;
+        let mut command = Command::new(&self.program);
+        command
+            .env("KUBECONFIG", self.bed.path("user.conf"))
+            .env("PATH", format!("{}:{path}", self.binaries.display()));
         command.current_dir(self.bed.folder.path());
         command.args(["run", study, "--kubernetes", "--image", IMAGE]);
         command.args(["--image-pull-policy", "Never", "--out", "runs"]);
@@ -108,7 +93,7 @@ impl Cluster {
     }
 }
 
-/// Starts the bed, and checks or runs a command there; returns whether that was successful.
+/// Starts the bed, measures a mesh there, interrupts one and kills one; false unless all runs have results and nothing is left.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     require(
         PROGRAMS,
@@ -123,15 +108,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         bail!("{missing} is not in {}", binaries.display());
     }
     let program = given_or_built(arguments.program.as_deref())?;
-    let archive = arguments.archive.as_ref().map(std::fs::canonicalize);
-    let files = [
-        &binaries,
-        &program,
-        &archive.transpose()?.unwrap_or_default(),
-    ]
-    .map(|path| word(path));
     let (began, nodes) = (Instant::now(), arguments.nodes.to_string());
-    let bed = Bed::up(SCRIPT, &[&nodes, &files[0], &files[1], &files[2]])?;
+    let bed = Bed::up(SCRIPT, &[&nodes, &word(&binaries), &word(&program)])?;
     let cluster = Cluster {
         bed,
         binaries,
@@ -141,12 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         "{nodes} nodes are ready after {:.1} s",
         began.elapsed().as_secs_f64()
     );
-    if arguments.check {
-        return check(&cluster, arguments.nodes as usize);
-    }
-    let words = words_or_shell(&arguments.words);
-    let mut command = cluster.command(Path::new(&words[0]), "admin")?;
-    Ok(command.args(&words[1..]).status()?.success())
+    check(&cluster, arguments.nodes as usize)
 }
 
 /// A mesh that completes, one that is interrupted, and one that is killed.

@@ -1,7 +1,7 @@
 # A real Kubernetes on one machine without systemd, docker or a registry: etcd, the control plane, and for each node a
 # network namespace with its own containerd and kubelet. Its pods have a bridge in each node, and routes
 # between nodes.
-# usage: bed.sh up FOLDER NODES BINARIES PROGRAM [ARCHIVE] | down FOLDER
+# usage: bed.sh up FOLDER NODES BINARIES PROGRAM | down FOLDER
 set -eu
 verb=$1 D=$2 P=bckb NET=10.89.0 PODS=10.90
 
@@ -19,7 +19,7 @@ image() {
   tar -C "$work" -cf "$4" manifest.json config.json layer.tar
 }
 
-# The images: bitcost, from an archive or with the libraries that it was linked with, and the process that keeps a pod's
+# The images: bitcost with the libraries that it was linked with, and the process that keeps a pod's
 # namespaces.
 images() {
   mkdir -p "$D/images/bitcost/usr/bin" "$D/images/pause"
@@ -28,8 +28,7 @@ images() {
     mkdir -p "$D/images/bitcost$(dirname "$library")"; cp -L "$library" "$D/images/bitcost$library"
   done
   echo 'int pause(void); int main(void) { for (;;) pause(); }' | cc -static -O1 -x c -o "$D/images/pause/pause" -
-  if [ -n "$2" ]; then cp "$2" "$D/images/bitcost.tar"
-  else image localhost/bitcost:bed "$D/images/bitcost" /usr/bin/bitcost "$D/images/bitcost.tar"; fi
+  image localhost/bitcost:bed "$D/images/bitcost" /usr/bin/bitcost "$D/images/bitcost.tar"
   image localhost/pause:1 "$D/images/pause" /pause "$D/images/pause.tar"
 }
 
@@ -137,7 +136,7 @@ case $verb in
 up)
   N=$3 B=$4; mkdir -p "$D"; cd "$D"; echo "$N" > nodes
   export KUBECONFIG=$D/admin.conf
-  images "$5" "${6-}"; networks; routes; users; control_plane
+  images "$5"; networks; routes; users; control_plane
   for i in $(seq "$N"); do node "$i"; done
   for _ in $(seq 240); do
     [ "$("$B/kubectl" get nodes --no-headers 2> /dev/null | grep -c ' Ready')" = "$N" ] && exit 0; sleep 0.25

@@ -55,14 +55,6 @@ impl Drop for Bed {
     }
 }
 
-/// The words of a command; a shell where there is none.
-fn words_or_shell(words: &[String]) -> Vec<String> {
-    match words {
-        [] => vec!["bash".to_owned()],
-        words => words.to_vec(),
-    }
-}
-
 /// A path as a word of a script.
 fn word(path: &Path) -> String {
     path.display().to_string()

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use serde_json::Value;
 
-use super::{Bed, word, words_or_shell};
-use crate::programs::{given_or_built, require};
+use super::{Bed, word};
+use crate::programs::{given_or_built, json, require};
 
 const SCRIPT: &str = include_str!("slurm.sh");
 
@@ -39,37 +39,22 @@ warmup_s = 0.3
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Measure all pairs without any fault, and with a slow link and a quota of CPU time planted; fail unless none is
-    /// named, and then exactly the two nodes with their limiters
-    #[arg(long)]
-    check: bool,
     /// The bitcost to check [default: it is built]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
-    /// A command that is run in an allocation of all nodes, with SLURM_CONF set
-    #[arg(last = true)]
-    words: Vec<String>,
 }
 
 impl Bed {
-    /// A command in an allocation of all nodes.
-    fn allocated(&self, words: &[String]) -> Command {
-        let mut command = Command::new("salloc");
-        command.args(["-Q", "-N", NODES]).args(words);
-        command.env("SLURM_CONF", self.path("slurm.conf"));
-        command
-    }
-
     /// The hosts and pairs that bitcost names, each with what limits it.
     fn named(&self, program: &Path) -> Result<Vec<[String; 2]>> {
         let study = word(&self.write("mesh.toml", STUDY)?);
         let out = word(&self.path("runs"));
-        let words = ["run", &study, "--slurm", "--json", "--out", &out];
-        let words = std::iter::once(program.display().to_string()).chain(words.map(str::to_owned));
-        let output = self.allocated(&words.collect::<Vec<_>>()).output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "bitcost failed: {said}");
-        let document: Value = serde_json::from_slice(&output.stdout).context("a document")?;
+        // In an allocation of all nodes.
+        let mut command = Command::new("salloc");
+        command.env("SLURM_CONF", self.path("slurm.conf"));
+        command.args(["-Q", "-N", NODES]).arg(program);
+        command.args(["run", &study, "--slurm", "--json", "--out", &out]);
+        let document = json(&mut command)?;
         let outliers = document["mesh"]["outliers"].as_array();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let name = |outlier: &Value| {
@@ -103,15 +88,12 @@ impl Bed {
     }
 }
 
-/// Starts the bed, and checks or runs a command there; returns whether that was successful.
+/// Starts the bed and measures all pairs there, without any fault, and with a slow link and a quota of CPU time planted; false
+/// unless none is named, and then exactly the two nodes with their limiters.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     require(PROGRAMS, "slurmctld slurmd slurm-client munge iproute2")?;
-    let bed = Bed::up(SCRIPT, &[NODES, RATES[0]])?;
-    if !arguments.check {
-        let words = words_or_shell(&arguments.words);
-        return Ok(bed.allocated(&words).status()?.success());
-    }
     let program = given_or_built(arguments.program.as_deref())?;
+    let bed = Bed::up(SCRIPT, &[NODES, RATES[0]])?;
     let names_none = bed.check(&program, &[])?;
     for (kind, value, node, _) in FAULTS {
         bed.script("fault", &[kind, &node.to_string(), value])?;

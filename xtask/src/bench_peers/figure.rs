@@ -28,8 +28,6 @@ pub struct Figure {
     /// Share of the connection's busy time that the receive window limited; absent if it could not be
     /// read.
     pub window_limited: Option<f64>,
-    /// Share of the CPUs' time that the hypervisor took.
-    pub stolen: f64,
     /// What a search took; absent where there was none.
     pub options: Option<String>,
 }
@@ -49,43 +47,24 @@ pub fn lost(sent: f64, arrived: f64) -> f64 {
     (1.0 - arrived / sent.max(arrived).max(f64::MIN_POSITIVE)).max(0.0)
 }
 
-/// The load of the machine in a span of time.
-#[derive(Clone, Copy, Debug)]
-pub struct Load {
-    /// How many CPUs were busy on average: elapsed time minus idle time.
-    pub busy_cpus: f64,
-    /// Share of all CPUs that was busy.
-    pub busy: f64,
-    /// Share of all CPUs that the hypervisor took.
-    pub stolen: f64,
+/// How many CPUs were busy on average between two readings with so many seconds between them: elapsed time minus idle time;
+/// absent if they could not be read.
+pub fn busy_cpus(before: &[CpuTicks], after: &[CpuTicks], seconds: f64) -> Option<f64> {
+    if before.is_empty() || before.len() != after.len() || seconds <= 0.0 {
+        return None;
+    }
+    let ticks = bitcost_probe::cpu::ticks_per_second() as f64 * seconds;
+    let pairs = before.iter().zip(after);
+    let busy = pairs.map(|(before, after)| {
+        let [before, after] = [before, after].map(|cpu| cpu.idle + cpu.iowait);
+        (1.0 - after.saturating_sub(before) as f64 / ticks).clamp(0.0, 1.0)
+    });
+    Some(busy.sum())
 }
 
-impl Load {
-    /// The load between two readings, with the seconds between them; absent if they could not be
-    /// read.
-    pub fn between(before: &[CpuTicks], after: &[CpuTicks], seconds: f64) -> Option<Load> {
-        if before.is_empty() || before.len() != after.len() || seconds <= 0.0 {
-            return None;
-        }
-        let ticks = bitcost_probe::cpu::ticks_per_second() as f64 * seconds;
-        let share = |before: u64, after: u64| after.saturating_sub(before) as f64 / ticks;
-        let (mut busy_cpus, mut stolen, cpus) = (0.0, 0.0, before.len() as f64);
-        for (b, a) in before.iter().zip(after) {
-            let idle = share(b.idle + b.iowait, a.idle + a.iowait);
-            busy_cpus += (1.0 - idle).clamp(0.0, 1.0);
-            stolen += share(b.steal, a.steal) / cpus;
-        }
-        Some(Load {
-            busy_cpus,
-            busy: busy_cpus / cpus,
-            stolen,
-        })
-    }
-
-    /// CPU time for a KiB or a transaction, in µs.
-    pub fn cost(&self, case: &Case, per_second: f64) -> f64 {
-        self.busy_cpus * 1e6 / (per_second * case.cpu_units())
-    }
+/// CPU time for a KiB or a transaction, in µs.
+pub fn cost(busy_cpus: f64, case: &Case, per_second: f64) -> f64 {
+    busy_cpus * 1e6 / (per_second * case.cpu_units())
 }
 
 /// The regime of a run. Ratios are of runs of one regime.

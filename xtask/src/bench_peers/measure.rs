@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use bitcost_lab::{Lab, Napi};
 use bitcost_model::conditions::Workload;
-use bitcost_model::record::{CpuTicks, EndpointRecord, FlowRecord, Sample};
+use bitcost_model::record::{CpuTicks, EndpointRecord, Sample};
 use bitcost_probe::cpu::CpuProbe;
-use serde_json::Value;
 
-use super::figure::{Figure, Load, Sent, lost, packet_bytes};
+use super::figure::{Figure, Sent, busy_cpus, cost, lost, packet_bytes};
 use super::table::{Case, Contender};
-use crate::programs::output;
+use crate::programs::json;
 
 /// The congestion control of both hosts, so that the machine's default does not matter; one that
 /// every kernel allows a namespace.
@@ -189,15 +188,14 @@ fn rival(of: &Contender, case: &Case, field: &Field, seconds: f64) -> Result<Fig
     } else {
         sent_per_second
     };
-    let load = Load::between(&first.cpus, &last.cpus, span);
+    let busy = busy_cpus(&first.cpus, &last.cpus, span);
     let sent = first.sent.zip(last.sent);
     Ok(Figure {
         per_second,
         lost: is_udp.then(|| lost(sent_per_second, per_second)),
-        cpu: load.map(|load| load.cost(case, per_second)),
+        cpu: busy.map(|busy| cost(busy, case, per_second)),
         packet_bytes: sent.and_then(|(first, last)| packet_bytes(first, last)),
         window_limited,
-        stolen: load.map_or(0.0, |load| load.stolen),
         ..Figure::default()
     })
 }
@@ -215,47 +213,47 @@ fn ours(options: &str, case: &Case, field: &Field, seconds: f64) -> Result<Figur
     );
     command.args(line.split_whitespace());
     let rate = case.rate_bps.map(|bps| format!("--rate={bps}"));
-    let document: Value = serde_json::from_str(&output(command.args(rate))?)?;
-    let end = |name: &str| serde_json::from_value(document["records"][0][name].clone());
-    let (sender, receiver) = (end("sender")?, end("receiver")?);
+    let document = json(command.args(rate))?;
+    let sender = serde_json::from_value(document["records"][0]["sender"].clone())?;
     let taken = &document["mode_search"][0]["steps"][1]["change"]["settings"];
+    let cell = &document["cells"][0];
+    let median = |name: &str| cell[name]["median"].as_f64();
+    let per_second = match case.workload {
+        Workload::TcpStream => median("messages_per_second"),
+        Workload::UdpStream => {
+            median("throughput_mbps").map(|mbps| mbps * 1e6 / 8.0 / f64::from(case.size))
+        }
+        _ => median("transactions_per_second"),
+    };
     Ok(Figure {
+        lost: median("loss_pct").map(|pct| pct / 100.0),
+        pacing_cpu_pct: median("pacing_cpu_pct"),
+        window_limited: median("receive_window_limited_pct").map(|pct| pct / 100.0),
         options: taken.is_object().then(|| taken.to_string()),
-        ..of_records(case, &sender, &receiver)
+        ..of_samples(
+            case,
+            &sender,
+            per_second.with_context(|| format!("no rate in {cell}"))?,
+        )
     })
 }
 
-fn of_records(case: &Case, sender: &EndpointRecord, receiver: &EndpointRecord) -> Figure {
-    let rate = |end: &EndpointRecord| end.counts.measured.messages as f64 / end.window_seconds();
-    let is_udp = case.workload == Workload::UdpStream;
-    let per_second = rate(if is_udp { receiver } else { sender });
+/// What the samples of the machine and of the sender's interface say of a run with this rate.
+fn of_samples(case: &Case, sender: &EndpointRecord, per_second: f64) -> Figure {
     let edges = sender.samples.first().zip(sender.samples.last());
-    let load = edges.and_then(|(first, last)| {
+    let busy = edges.and_then(|(first, last)| {
         let seconds = last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9;
-        Load::between(&first.cpus, &last.cpus, seconds)
+        busy_cpus(&first.cpus, &last.cpus, seconds)
     });
     let own = |sample: &Sample| {
         let interface = sample.interfaces.iter().find(|one| one.node.is_none())?;
         Some((interface.tx_bytes, interface.tx_packets))
     };
-    let limited = |first: &Sample, last: &Sample| {
-        let (first, last) = first.tcp_info.as_ref().zip(last.tcp_info.as_ref())?;
-        let busy = last.busy_time_us?.checked_sub(first.busy_time_us?)?;
-        let limited = last.rwnd_limited_us?.checked_sub(first.rwnd_limited_us?)?;
-        (busy > 0).then(|| limited as f64 / busy as f64)
-    };
     let sent = edges.and_then(|(first, last)| own(first).zip(own(last)));
-    let pacing = FlowRecord::sum(&sender.flows).pacing;
-    let pacing = pacing.filter(|pacing| pacing.elapsed_ns > 0);
     Figure {
         per_second,
-        lost: is_udp.then(|| lost(rate(sender), per_second)),
-        cpu: load.map(|load| load.cost(case, per_second)),
-        pacing_cpu_pct: pacing
-            .map(|pacing| pacing.cpu_ns as f64 / pacing.elapsed_ns as f64 * 100.0),
+        cpu: busy.map(|busy| cost(busy, case, per_second)),
         packet_bytes: sent.and_then(|(first, last)| packet_bytes(first, last)),
-        window_limited: edges.and_then(|(first, last)| limited(first, last)),
-        stolen: load.map_or(0.0, |load| load.stolen),
-        options: None,
+        ..Figure::default()
     }
 }

@@ -8,13 +8,10 @@ mod table;
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bitcost_probe::cpu::CpuProbe;
 
 use crate::programs::{given_or_built, output, require, root, run as carry_out};
-use figure::Load;
 use measure::{CONGESTION_CONTROL, Field};
 use results::{Compared, Entry, verdicts};
 use table::{Case, Contender, Table};
@@ -22,15 +19,9 @@ use table::{Case, Contender, Table};
 /// What to compare and how long.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Fewer sizes and shorter rounds: under 4 minutes
+    /// Fewer sizes and fewer, shorter runs: under 4 minutes
     #[arg(long)]
     quick: bool,
-    /// Rounds; in each, every generator runs every case once
-    #[arg(long)]
-    rounds: Option<u32>,
-    /// Seconds of each run
-    #[arg(long)]
-    seconds: Option<f64>,
     /// Cases whose name begins with this only, such as tcp or udp/64
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
@@ -54,9 +45,6 @@ struct Bench<'a> {
     c_loop: PathBuf,
     /// Rounds and seconds of a run; and of a paced one, since a rate is steadier than a maximum.
     lengths: [(u32, f64); 2],
-    runs: u32,
-    /// The runs that something else disturbed.
-    disturbed: Vec<String>,
     text: String,
 }
 
@@ -73,20 +61,15 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         &programs.join(" "),
         "netperf (of non-free) iperf3 nuttcp iperf util-linux iproute2 jq",
     )?;
-    let rounds = arguments.rounds.unwrap_or(if quick { 3 } else { 7 });
-    let seconds = arguments.seconds.unwrap_or(if quick { 0.5 } else { 1.0 });
-    let paced = if quick {
-        (rounds.min(1), 2.0)
-    } else {
-        (rounds.min(3), 5.0)
-    };
     let mut bench = Bench {
         contenders,
         bitcost: given_or_built(arguments.program.as_deref())?,
         c_loop: c_loop()?,
-        lengths: [(rounds, seconds), paced],
-        runs: 0,
-        disturbed: Vec::new(),
+        lengths: if quick {
+            [(3, 0.5), (1, 2.0)]
+        } else {
+            [(7, 1.0), (3, 5.0)]
+        },
         text: String::new(),
     };
     bench.print(&bench.head());
@@ -99,11 +82,6 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     ensure!(!all.is_empty(), "no case begins with {:?}", arguments.only);
     let (text, is_missed) = verdicts(&table.targets, &all);
     bench.print(&text);
-    let (count, runs) = (bench.disturbed.len(), bench.runs);
-    bench.print(&format!(
-        "\n## Disturbances\n\nBy other programs or the hypervisor: {count} of {runs} runs\n\n{}\n",
-        bench.disturbed.join("\n")
-    ));
     if let Some(file) = &arguments.write {
         std::fs::write(file, &bench.text).with_context(|| format!("write {}", file.display()))?;
     }
@@ -117,26 +95,6 @@ fn c_loop() -> Result<PathBuf> {
     compiler.args(["-O2", "-Wall", "-o"]);
     carry_out(compiler.arg(&program).arg(&source)).context("Debian: apt-get install gcc")?;
     Ok(program)
-}
-
-/// How long the machine is observed before each run.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// The busy share of all CPUs before a run from which on the run is disturbed: more than the
-/// resolution of the reading (a tick of 10 ms per CPU) explains.
-const BUSY: f64 = 0.15;
-
-/// The share of the CPUs' time taken by the hypervisor from which on a run is disturbed.
-const STOLEN: f64 = 0.01;
-
-/// The present disturbance of the machine, for people; absent while it is idle.
-fn disturbance() -> Option<String> {
-    let mut cpus = CpuProbe::open();
-    let (before, begin) = (cpus.read(), Instant::now());
-    std::thread::sleep(LOOK);
-    let load = Load::between(&before, &cpus.read(), begin.elapsed().as_secs_f64())?;
-    let busy = load.busy * 100.0;
-    (load.busy > BUSY).then(|| format!("the machine was {busy:.0} % busy just before"))
 }
 
 /// The first line of the version that a program prints.
@@ -197,24 +155,10 @@ impl Bench<'_> {
         for round in 0..rounds {
             for turn in 0..entries.len() {
                 let index = (turn + round as usize) % entries.len();
-                let run = format!(
-                    "{}, {}, round {}",
-                    case.name,
-                    entries[index].name,
-                    round + 1
-                );
-                self.runs += 1;
-                let before = disturbance();
                 let figure = measure::measure(contenders[index], &case, &field, seconds);
-                let stolen = figure.as_ref().map_or(0.0, |figure| figure.stolen);
-                let theft = (stolen > STOLEN)
-                    .then(|| format!("the hypervisor took {:.0} % of the CPUs", stolen * 100.0));
-                let what = before.into_iter().chain(theft);
-                self.disturbed
-                    .extend(what.map(|what| format!("- {run}: {what}")));
                 match figure {
                     Ok(figure) => entries[index].runs.push((round, figure)),
-                    Err(error) => eprintln!("{run}: {error:#}"),
+                    Err(error) => eprintln!("{}, {}: {error:#}", case.name, entries[index].name),
                 }
             }
         }

@@ -56,10 +56,6 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let (text, kept) = table::table(&rows);
     print!("{text}");
-    for (source, path) in files.iter().enumerate() {
-        let name = path.file_stem().unwrap_or_default().display();
-        println!("{name}: {}", table::of_source(&rows, source));
-    }
     Ok(kept || !arguments.check)
 }
 

@@ -12,7 +12,6 @@ const UNKNOWN: f64 = 0.03;
 
 pub struct Row {
     scenario: String,
-    source: usize,
     right: Vec<String>,
     verdict: Verdict,
 }
@@ -21,7 +20,6 @@ impl Row {
     pub fn of(trial: &Trial, models: &Models) -> Row {
         Row {
             scenario: trial.scenario.clone(),
-            source: trial.source,
             right: trial.right.clone(),
             verdict: trial.verdict(models),
         }
@@ -54,15 +52,6 @@ impl Row {
             "== {scenario} (repeat {repeat})\n{limiter}\n{text}\nright: {right:?}\n{signals:#?}\n"
         )
     }
-}
-
-/// The sums of a recording.
-pub fn of_source(rows: &[Row], source: usize) -> String {
-    let of: Vec<&Row> = rows.iter().filter(|row| row.source == source).collect();
-    let right = of.iter().filter(|row| row.is_right()).count();
-    let unknown = of.iter().filter(|row| row.is_unknown()).count();
-    let wrong = of.len() - right - unknown;
-    format!("{right} right, {unknown} unknown, {wrong} wrong")
 }
 
 /// Every limiter by construction, then every scenario that was not always right, then the sums and whether all promises are

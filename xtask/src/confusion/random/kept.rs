@@ -74,10 +74,9 @@ impl Kept {
     }
 
     /// Adds what was found.
-    pub fn add(&mut self, found: Found) -> Result<()> {
+    pub fn add(&self, found: Found) -> Result<Found> {
         append(&self.folder.join(FILE), &found)?;
-        self.found.push(found);
-        Ok(())
+        Ok(found)
     }
 }
 

@@ -10,7 +10,7 @@ mod remedy;
 mod truth;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 
@@ -33,9 +33,6 @@ pub struct Random {
     /// [default: target/confusion-SEED]
     #[arg(long, value_name = "FOLDER", requires = "random")]
     into: Option<PathBuf>,
-    /// Begin no situation after this many seconds; a later call goes on
-    #[arg(long, value_name = "SECONDS", requires = "random")]
-    within: Option<u64>,
     /// Judge what `--prove` says of the situations; has its own folder
     #[arg(long, requires = "random")]
     prove: bool,
@@ -56,8 +53,6 @@ impl Random {
 
 /// Draws situations, judges what bitcost says of each, and prints a table by confidence.
 pub fn run(bitcost: &Path, arguments: &Random) -> Result<()> {
-    let began = Instant::now();
-    let within = arguments.within.map(Duration::from_secs);
     let begin = || {
         let able_mbps = short(bitcost, &Situation::plain())?.rate;
         Ok(Series {
@@ -65,7 +60,7 @@ pub fn run(bitcost: &Path, arguments: &Random) -> Result<()> {
             able_mbps,
         })
     };
-    let mut kept = Kept::open(&arguments.folder(), arguments.seed, begin)?;
+    let kept = Kept::open(&arguments.folder(), arguments.seed, begin)?;
     let able_mbps = kept.series.able_mbps;
     println!(
         "this machine: TCP over the wire {able_mbps:.0} Mbit/s; seed {}",
@@ -76,17 +71,12 @@ pub fn run(bitcost: &Path, arguments: &Random) -> Result<()> {
     for number in 1..=arguments.random.unwrap_or(0) {
         let situation = draw.next();
         let log = kept.log(number);
-        let mut known = kept.found.iter().position(|found| found.number == number);
-        if known.is_none() && within.is_none_or(|within| began.elapsed() < within) {
-            let found = found(bitcost, &situation, &log, number, arguments.prove);
-            kept.add(found)?;
-            known = Some(kept.found.len() - 1);
-        }
-        let Some(found) = known.map(|index| &kept.found[index]) else {
-            break;
+        let found = match kept.found.iter().find(|found| found.number == number) {
+            Some(found) => found.clone(),
+            None => kept.add(found(bitcost, &situation, &log, number, arguments.prove))?,
         };
         let answer = answer(bitcost, &situation, &log).ok();
-        println!("{}", table.add(&situation, found, answer.as_ref()));
+        println!("{}", table.add(&situation, &found, answer.as_ref()));
     }
     println!("{table}");
     Ok(())
