@@ -33,7 +33,6 @@ use std::io::{Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use bitcost_model::Unavailable;
 use bitcost_model::protocol::{Decoder, FrameError, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
 use bitcost_sys::clock::monotonic_ns;
 
@@ -69,14 +68,6 @@ pub enum AgentError {
     WatchdogLost,
     #[error("the controller has read nothing for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
     Unread,
-}
-
-/// Checks that runs on this host can be profiled.
-///
-/// # Errors
-/// What the host lacks, and what allows it.
-pub fn check_profile() -> Result<(), Unavailable> {
-    profile::check().map_err(|refusal| Unavailable(refusal.reason))
 }
 
 /// Serves one controller until its input ends. This agent also reads the counters of the nodes

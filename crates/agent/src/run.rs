@@ -224,7 +224,7 @@ impl Endpoint {
         let record = self.finish(threads, watched, in_effect, settings)?;
         // Names of functions and threads are looked for when the traffic has ended.
         let tasks = || self.tasks(peer_origin.as_ref());
-        let finish = |profiler: Profiler| profiler.finish(&tasks(), &record.samples);
+        let finish = |profiler: Profiler| profiler.finish(&tasks());
         let profile = profiler.map(finish).transpose()?.map(Box::new);
         Ok(EndpointRecord {
             profile,

@@ -74,7 +74,7 @@ impl Sampler {
 
     pub fn read_between(&mut self, counts: Vec<Counts>) -> Sample {
         if let Some(profiler) = &mut self.profiler {
-            profiler.make_room();
+            profiler.count();
         }
         let mut sample = counted(counts);
         let detail = match self.is_many {

@@ -17,7 +17,7 @@ use crate::affinity;
 use crate::connect::named;
 use crate::events::{Command, Event, FlowIndex, Started};
 use crate::output::Output;
-use crate::profile::{Profiler, thread_name};
+use crate::profile::Profiler;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 use crate::worker::Worker;
@@ -186,10 +186,7 @@ impl<'a> Threads<'a> {
         out: &Sender<Event>,
     ) -> Result<(), Refusal> {
         let mut count = 0;
-        let name = prepare
-            .parts
-            .first()
-            .map_or("", |first| thread_name(first.role));
+        let name = prepare.parts.first().map_or("", |first| first.role.name());
         for (part, (asked, flows)) in prepare.parts.iter().zip(flows).enumerate() {
             let of_part = flows.len();
             for (number, (flow, control)) in flows.into_iter().zip(&self.controls[part]).enumerate()
@@ -269,7 +266,7 @@ impl<'a> Threads<'a> {
         if let Some(profiler) = &mut sampler.profiler {
             profiler.end();
             self.wait_until(start.window_end_ns + APART_NS, true)?;
-            profiler.count_rest();
+            profiler.count();
         }
         self.kept.clear();
         samples

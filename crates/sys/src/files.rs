@@ -123,24 +123,35 @@ pub fn available_memory_bytes() -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Maps the first bytes of a file, and shares them with the kernel (mmap(2)).
-pub(crate) fn map_shared(file: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new shared mapping at an address that the kernel chooses.
-    let memory = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            bytes,
-            protection,
-            libc::MAP_SHARED,
-            file.as_raw_fd(),
-            0,
-        )
-    };
-    if memory == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
+/// The first bytes of a file in memory that is shared with the kernel (mmap(2)), until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    pub start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to this value alone. Who has it reads what the kernel writes only through `&mut`.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    pub fn of(file: &OwnedFd, bytes: usize) -> io::Result<Mapping> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let (null, fd) = (std::ptr::null_mut(), file.as_raw_fd());
+        // SAFETY: a new shared mapping at an address that the kernel chooses.
+        let memory = unsafe { libc::mmap(null, bytes, protection, libc::MAP_SHARED, fd, 0) };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { start, bytes })
     }
-    NonNull::new(memory.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the memory that mmap(2) gave, and nothing refers to it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
 }
 
 #[cfg(test)]

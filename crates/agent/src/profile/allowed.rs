@@ -3,13 +3,10 @@
 use std::fmt::Display;
 use std::io;
 
-use bitcost_model::profile::{FRAMES_MAX, RATE_HZ};
+use bitcost_model::profile::RATE_HZ;
 use bitcost_model::protocol::FailureCause;
 
 use crate::refusal::Refusal;
-
-/// The map of user numbers in the first user namespace, its fields.
-const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 
 /// The first PID namespace (`PROC_PID_INIT_INO`, linux/proc_ns.h).
 const FIRST_PIDS: &str = "pid:[4026531836]";
@@ -26,38 +23,20 @@ pub fn check_namespace() -> Result<(), Refusal> {
     }
 }
 
-/// Checks that the kernel takes as many samples.
-pub fn check_rate() -> Result<(), Refusal> {
-    match setting("perf_event_max_sample_rate") {
-        Some(allowed) if allowed < i64::from(RATE_HZ) => Err(lacks(format!(
-            "this kernel allows at most {allowed} samples per second of each CPU, and bitcost takes {RATE_HZ}; as root: sysctl kernel.perf_event_max_sample_rate={RATE_HZ}"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// The most frames of a stack that the kernel records, without that of the program.
-pub fn most_frames() -> u16 {
-    let most = FRAMES_MAX as u16 - 1;
-    let allowed = setting("perf_event_max_stack").and_then(|most| u16::try_from(most).ok());
-    allowed.map_or(most, |allowed| allowed.min(most))
-}
-
+/// Why the CPUs could not be sampled, who may, and what allows it.
 pub fn refusal(error: &io::Error) -> Refusal {
-    let is_first = std::fs::read_to_string("/proc/self/uid_map")
-        .is_ok_and(|map| map.split_ascii_whitespace().eq(ALL_USERS));
-    let of_namespace = match is_first {
-        true => "",
-        false => {
-            " of the machine (this process is in a user namespace, as in a lab of an ordinary user)"
-        }
-    };
+    let allowed = setting("perf_event_max_sample_rate");
+    if let Some(allowed) = allowed.filter(|allowed| *allowed < i64::from(RATE_HZ)) {
+        return lacks(format!(
+            "this kernel allows at most {allowed} samples per second of each CPU, and bitcost takes {RATE_HZ}; as root: sysctl kernel.perf_event_max_sample_rate={RATE_HZ}"
+        ));
+    }
     match (error.kind(), setting("perf_event_paranoid")) {
         (_, None) => {
             lacks("this kernel has no perf_event_open (CONFIG_PERF_EVENTS), or hides it".to_owned())
         }
         (io::ErrorKind::PermissionDenied, Some(value)) => lacks(format!(
-            "{error}: kernel.perf_event_paranoid is {value}, so only root or a process with CAP_PERFMON{of_namespace} may sample the CPUs; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0"
+            "{error}: kernel.perf_event_paranoid is {value}, so only root of the machine, who is not root of a user namespace as in a lab of an ordinary user, or a process with CAP_PERFMON may sample the CPUs; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0"
         )),
         (_, Some(_)) => lacks(format!(
             "this kernel can sample by neither cycles nor cpu-clock: {error}"

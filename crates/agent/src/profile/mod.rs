@@ -5,18 +5,14 @@ mod counted;
 mod folded;
 mod symbols;
 mod tasks;
-mod times;
 
-use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_model::profile::{Profile, ProfileEvent, RATE_HZ};
-use bitcost_model::record::Sample;
 use bitcost_sys::clock::monotonic_ns;
-use bitcost_sys::perf::{CpuSamples, Trigger};
+use bitcost_sys::perf::{CPU_CLOCK, CPU_CYCLES, CpuSamples};
 
 use self::counted::Counted;
 use self::symbols::Symbols;
-pub use self::tasks::{Tasks, thread_name};
-use self::times::CpuTime;
+pub use self::tasks::Tasks;
 use crate::refusal::Refusal;
 
 /// Checks that a run on this host can be profiled, before any is made.
@@ -32,9 +28,10 @@ pub fn check() -> Result<(), Refusal> {
 
 pub struct Profiler {
     event: ProfileEvent,
-    cpus: Vec<CpuSamples>,
-    numbers: Vec<u32>,
+    /// The CPUs by their numbers.
+    cpus: Vec<(u32, CpuSamples)>,
     counted: Counted,
+    lost: u64,
     began_ns: u64,
     ended_ns: u64,
 }
@@ -46,25 +43,19 @@ impl Profiler {
     /// # Errors
     /// Why this host cannot be sampled, who may, and what allows it.
     pub fn open() -> Result<Profiler, Refusal> {
-        allowed::check_rate()?;
-        let frames = allowed::most_frames();
-        let numbers = online()?;
-        let all = |trigger| -> std::io::Result<Vec<CpuSamples>> {
-            let open = |cpu: &u32| CpuSamples::open(*cpu, trigger, RATE_HZ, frames);
+        let numbers = bitcost_probe::host::cpus();
+        let all = |trigger| -> std::io::Result<Vec<_>> {
+            let open = |cpu: &u32| Ok((*cpu, CpuSamples::open(*cpu, trigger, RATE_HZ)?));
             numbers.iter().map(open).collect()
         };
-        let (event, cpus) = match all(Trigger::Cycles) {
-            Ok(cpus) => (ProfileEvent::Cycles, cpus),
-            Err(_) => {
-                let cpus = all(Trigger::CpuClock).map_err(|error| allowed::refusal(&error))?;
-                (ProfileEvent::CpuClock, cpus)
-            }
-        };
+        let by_cycles = all(CPU_CYCLES).map(|cpus| (ProfileEvent::Cycles, cpus));
+        let opened = by_cycles.or_else(|_| Ok((ProfileEvent::CpuClock, all(CPU_CLOCK)?)));
+        let (event, cpus) = opened.map_err(|error| allowed::refusal(&error))?;
         Ok(Profiler {
             event,
-            counted: Counted::new(cpus.len()),
             cpus,
-            numbers,
+            counted: Counted::default(),
+            lost: 0,
             began_ns: 0,
             ended_ns: 0,
         })
@@ -73,62 +64,36 @@ impl Profiler {
     /// Starts to sample, at the start of the window.
     pub fn begin(&mut self) -> Result<(), Refusal> {
         self.began_ns = monotonic_ns();
-        let begun = self.cpus.iter().try_for_each(CpuSamples::enable);
+        let begun = self.cpus.iter().try_for_each(|(_, cpu)| cpu.set(true));
         Ok(begun.map_err(|error| format!("start to sample the CPUs: {error}"))?)
     }
 
-    /// Counts what was sampled on CPUs whose buffers need the room. What is read in the window takes time
-    /// from the traffic.
-    pub fn make_room(&mut self) {
-        self.count(CpuSamples::is_filling);
-    }
-
-    fn count(&mut self, which: impl Fn(&CpuSamples) -> bool) {
-        for (cpu, samples) in self.cpus.iter_mut().enumerate() {
-            if which(samples) {
-                let records = samples.take();
-                records.for_each(|record| self.counted.take(cpu, record));
-            }
+    /// Counts what was sampled since this was last called. Threads that were sampled are asked for their names, so they
+    /// must still be there.
+    pub fn count(&mut self) {
+        for (cpu, samples) in &mut self.cpus {
+            self.lost += samples.take(|sample| self.counted.take(*cpu, sample));
         }
     }
 
     pub fn end(&mut self) {
-        for cpu in &self.cpus {
+        for (_, cpu) in &self.cpus {
             // It fails for no event that could be enabled, and closing it ends it too.
-            let _ = cpu.disable();
+            let _ = cpu.set(false);
         }
         self.ended_ns = monotonic_ns();
     }
 
-    /// Counts what waits in the buffers since the end of the window, while the threads that were sampled can
-    /// still be asked for their names.
-    pub fn count_rest(&mut self) {
-        self.count(|_| true);
-    }
-
-    /// The profile, with the names of functions, the owners of threads, and the time of the CPUs between
-    /// the first and the last of these samples.
-    pub fn finish(self, tasks: &Tasks, samples: &[Sample]) -> Result<Profile, Refusal> {
-        let symbols = Symbols::read()?;
-        let times = CpuTime::of(&self.numbers, samples);
-        let counted = &self.counted;
-        let lost = counted.lost(RATE_HZ, self.ended_ns);
-        let stacks = folded::folded(counted, &self.numbers, times.as_deref(), &symbols, tasks);
+    /// The profile, with the names of functions and the owners of threads.
+    pub fn finish(self, tasks: &Tasks) -> Result<Profile, Refusal> {
         Ok(Profile {
             event: self.event,
             rate_hz: RATE_HZ,
             window_ns: self.ended_ns.saturating_sub(self.began_ns),
             cpus: self.cpus.len() as u32,
-            samples: counted.samples,
-            lost,
-            stacks,
+            samples: self.counted.samples,
+            lost: self.lost,
+            stacks: folded::folded(&self.counted, &Symbols::read()?, tasks),
         })
     }
-}
-
-fn online() -> Result<Vec<u32>, Refusal> {
-    let path = "/sys/devices/system/cpu/online";
-    let read = std::fs::read_to_string(path).map_err(|error| error.to_string());
-    let cpus = read.and_then(|text| parse_cpu_list(&text).ok_or("no list of CPUs".to_owned()));
-    cpus.map_err(|error| allowed::lacks(format!("{path}: {error}")))
 }

@@ -1,32 +1,26 @@
 //! The names of the kernel's functions, from /proc/kallsyms.
 
-use bitcost_model::profile::FUNCTION_BYTES_MAX;
+use bitcost_model::profile::{self, FUNCTION_BYTES_MAX};
 
 use super::allowed::{lacks, setting};
 use crate::refusal::Refusal;
 
 pub const UNKNOWN: &str = "[unknown]";
 
-/// The ends of names that the compiler gives to parts and copies of a function.
-const COPIES: [&str; 5] = [".isra", ".constprop", ".cold", ".part", ".llvm"];
-
 /// The longest function: an address farther from the nearest name is of something without a name.
 const LONGEST_BYTES: u64 = 1 << 20;
 
+/// The kernel's functions by their addresses.
 #[derive(Debug, Default)]
-pub struct Symbols {
-    text: String,
-    /// Address of a function, and where its name begins and ends in the text.
-    functions: Vec<(u64, [u32; 2])>,
-}
+pub struct Symbols(Vec<(u64, String)>);
 
 impl Symbols {
     /// Reads the names of the running kernel and its modules.
     pub fn read() -> Result<Symbols, Refusal> {
         let path = "/proc/kallsyms";
         let read = std::fs::read_to_string(path);
-        let symbols = Symbols::of(read.map_err(|error| lacks(format!("{path}: {error}")))?);
-        if symbols.functions.is_empty() {
+        let symbols = Symbols::of(&read.map_err(|error| lacks(format!("{path}: {error}")))?);
+        if symbols.0.is_empty() {
             let value = setting("kptr_restrict").map_or("unknown".to_owned(), |v| v.to_string());
             return Err(lacks(format!(
                 "{path} hides the addresses of the kernel's functions (kernel.kptr_restrict is {value}); run bitcost as root, with: sysctl kernel.kptr_restrict=0"
@@ -36,58 +30,38 @@ impl Symbols {
     }
 
     /// The functions of such a text. Lines that name none are skipped.
-    fn of(text: String) -> Symbols {
-        let mut functions = Vec::new();
-        let mut begin = 0;
-        for line in text.split_inclusive('\n') {
-            if let Some((address, from, name)) = function(line) {
-                let from = begin + from;
-                let span = [from as u32, (from + name.len()) as u32];
-                functions.push((address, rank(name), span));
-            }
-            begin += line.len();
-        }
-        functions.sort();
-        functions.dedup_by_key(|(address, _, _)| *address);
+    pub fn of(text: &str) -> Symbols {
+        let mut functions: Vec<_> = text.lines().filter_map(function).collect();
+        functions.sort_unstable();
+        functions.dedup_by_key(|(address, ..)| *address);
         let functions = functions.into_iter();
-        let functions = functions
-            .map(|(address, _, span)| (address, span))
-            .collect();
-        Symbols { text, functions }
+        Symbols(
+            functions
+                .map(|(at, _, name)| (at, name.to_owned()))
+                .collect(),
+        )
     }
 
-    /// The name of the function at an address, without the ends of [`COPIES`].
+    /// The name of the function at an address.
     pub fn name(&self, address: u64) -> &str {
-        let after = self.functions.partition_point(|(at, _)| *at <= address);
-        let found = after.checked_sub(1).map(|place| self.functions[place]);
-        match found {
-            Some((at, [from, to])) if address - at < LONGEST_BYTES => {
-                &self.text[from as usize..to as usize]
-            }
+        let after = self.0.partition_point(|(at, _)| *at <= address);
+        match self.0[..after].last() {
+            Some((at, name)) if address - at < LONGEST_BYTES => name,
             _ => UNKNOWN,
         }
     }
 }
 
-/// Address, place and name of the function in a line `ADDRESS TYPE NAME [MODULE]`.
-fn function(line: &str) -> Option<(u64, usize, &str)> {
+/// Address, rank and name of the function in a line `ADDRESS TYPE NAME [MODULE]`.
+fn function(line: &str) -> Option<(u64, (bool, usize), &str)> {
     let mut words = line.split_ascii_whitespace();
     let address = u64::from_str_radix(words.next()?, 16).ok()?;
     let is_function = matches!(words.next()?, "t" | "T" | "w" | "W");
     let name = words.next()?;
-    // Room for patches before a function (CONFIG_PREFIX_SYMBOLS).
-    let is_padding = name.starts_with("__pfx_");
-    let place = name.as_ptr() as usize - line.as_ptr() as usize;
-    let plain = plain(name)?;
-    (address != 0 && is_function && !is_padding).then_some((address, place, plain))
-}
-
-/// A name without the end that the compiler gave it; absent where it cannot be a frame.
-fn plain(name: &str) -> Option<&str> {
-    let end = COPIES.iter().filter_map(|copy| name.find(copy)).min();
-    let name = &name[..end.unwrap_or(name.len())];
     let name = name.get(..FUNCTION_BYTES_MAX).unwrap_or(name);
-    bitcost_model::profile::is_function(name).then_some(name)
+    // Room for patches before a function (CONFIG_PREFIX_SYMBOLS).
+    let is_frame = is_function && !name.starts_with("__pfx_") && profile::is_function(name);
+    (address != 0 && is_frame).then_some((address, rank(name), name))
 }
 
 /// Which of several names of an address is kept: one without underscores and marks of the linker.
@@ -118,15 +92,15 @@ ffffffffc0000000 t veth_xmit.constprop.0.isra.3\t[veth]
 
     #[test]
     fn an_address_has_the_name_of_the_function_that_it_is_in() {
-        let symbols = Symbols::of(TEXT.to_owned());
+        let symbols = Symbols::of(TEXT);
         for (address, name) in [
             (0x10, UNKNOWN),
             (0xffff_ffff_8100_0000, "first"),
-            (0xffff_ffff_8100_01ff, "tcp_ack"),
-            (0xffff_ffff_8100_0208, "tcp_ack"),
+            (0xffff_ffff_8100_01ff, "tcp_ack.part.0"),
+            (0xffff_ffff_8100_0208, "tcp_ack.part.0"),
             (0xffff_ffff_8100_0400, "udp_sendmsg"),
             (0xffff_ffff_8900_0000, UNKNOWN),
-            (0xffff_ffff_c000_0010, "veth_xmit"),
+            (0xffff_ffff_c000_0010, "veth_xmit.constprop.0.isra.3"),
         ] {
             assert_eq!(symbols.name(address), name, "{address:x}");
         }
@@ -135,7 +109,7 @@ ffffffffc0000000 t veth_xmit.constprop.0.isra.3\t[veth]
     #[test]
     fn hidden_addresses_are_no_functions() {
         let hidden = "0000000000000000 T tcp_sendmsg\n0000000000000000 T udp_sendmsg\n";
-        assert!(Symbols::of(hidden.to_owned()).functions.is_empty());
+        assert!(Symbols::of(hidden).0.is_empty());
         assert_eq!(Symbols::default().name(1), UNKNOWN);
     }
 }

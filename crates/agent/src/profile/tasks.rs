@@ -3,22 +3,10 @@
 use bitcost_model::harmless;
 use bitcost_model::profile::ProfiledTask;
 use bitcost_model::record::Role;
-use bitcost_probe::foreign::{Census, Own};
-
-use super::counted::Named;
+use bitcost_probe::foreign::{Census, Own, Process};
 
 /// Longest name of a thread that is kept, in characters.
 const NAME_MAX: usize = 32;
-
-/// The names of traffic threads, by which they are known also to the agent of the other endpoint.
-const TRAFFIC: [(Role, &str); 2] = [(Role::Sender, "sender"), (Role::Receiver, "receiver")];
-
-pub fn thread_name(role: Role) -> &'static str {
-    match role {
-        Role::Sender => TRAFFIC[0].1,
-        Role::Receiver => TRAFFIC[1].1,
-    }
-}
 
 pub struct Tasks {
     /// Every process, and which of them are the run's; absent where `/proc` does not show them.
@@ -30,16 +18,18 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    pub fn of(&self, process: u32, thread: u32, named: Option<&Named>) -> ProfiledTask {
+    /// The task of a thread, with what was found of it. Traffic threads have the name of their role, by which they are known
+    /// also to the agent of the other endpoint.
+    pub fn of(&self, process: u32, thread: u32, found: Option<&Process>) -> ProfiledTask {
         if thread == 0 {
             return ProfiledTask::Idle;
         }
         if self.napi.contains(&thread) {
             return ProfiledTask::Napi(self.device.clone());
         }
-        let name = named.map_or("", |named| &named.name);
+        let name = found.map_or("[ended]", Process::name);
         let shown: String = harmless(name).chars().take(NAME_MAX).collect();
-        if named.is_some_and(|named| named.is_of_kernel) {
+        if found.is_some_and(Process::is_of_kernel) {
             return kernel_thread(&shown);
         }
         if self.lab.contains(&process) {
@@ -49,13 +39,11 @@ impl Tasks {
             Some((census, own)) => own.has_all_of(census, process),
             None => process == std::process::id(),
         };
-        if !is_of_run {
-            return ProfiledTask::Other(shown);
-        }
-        match TRAFFIC.iter().find(|(_, traffic)| *traffic == name) {
-            Some((Role::Sender, _)) => ProfiledTask::Sender,
-            Some((Role::Receiver, _)) => ProfiledTask::Receiver,
-            None => ProfiledTask::Agent,
+        match (is_of_run, Role::named(name)) {
+            (false, _) => ProfiledTask::Other(shown),
+            (true, Some(Role::Sender)) => ProfiledTask::Sender,
+            (true, Some(Role::Receiver)) => ProfiledTask::Receiver,
+            (true, None) => ProfiledTask::Agent,
         }
     }
 }
@@ -64,10 +52,8 @@ fn kernel_thread(name: &str) -> ProfiledTask {
     if name.starts_with("ksoftirqd/") {
         return ProfiledTask::Softirq;
     }
-    let device = name
-        .strip_prefix("napi/")
-        .and_then(|rest| rest.rsplit_once('-'));
-    match device {
+    let of_device = name.strip_prefix("napi/");
+    match of_device.and_then(|rest| rest.rsplit_once('-')) {
         Some((device, _)) => ProfiledTask::Napi(device.to_owned()),
         None => ProfiledTask::Other(name.to_owned()),
     }
@@ -103,9 +89,10 @@ mod tests {
 
     #[test]
     fn each_thread_has_its_owner() {
-        let named = |name: &str, is_of_kernel| Named {
-            name: name.to_owned(),
-            is_of_kernel,
+        let named = |name: &str, is_of_kernel| {
+            let flags = u64::from(is_of_kernel) << 21;
+            let text = format!("7 ({name}) S 1 1 1 0 -1 {flags} 9 9 9 9 1 0 0 0 20 0 1 0 7 4096");
+            bitcost_probe::foreign::parse(&text).expect("a line")
         };
         let other = |name: &str| ProfiledTask::Other(name.to_owned());
         for (process, thread, name, is_of_kernel, owner) in [
@@ -130,6 +117,6 @@ mod tests {
             let named = named(name, is_of_kernel);
             assert_eq!(tasks().of(process, thread, Some(&named)), owner, "{name}");
         }
-        assert_eq!(tasks().of(41, 66, None), other(""));
+        assert_eq!(tasks().of(41, 66, None), other("[ended]"));
     }
 }

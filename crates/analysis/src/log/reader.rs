@@ -9,7 +9,7 @@ use bitcost_model::event::{Event, FORMAT, FailureKind};
 use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
-use bitcost_model::record::{EndpointRecord, Role};
+use bitcost_model::record::EndpointRecord;
 use bitcost_model::search::Decision;
 use bitcost_study::Study;
 use serde::Deserialize;
@@ -293,14 +293,9 @@ impl Log {
             return;
         };
         let view: RunView = self.place.unwrap_or_default().view(ends, conditions);
-        let hosts = [Role::Sender, Role::Receiver].into_iter().zip(ends);
-        let hosts: Vec<_> = hosts
-            .filter_map(|(role, end)| {
-                let place = Place::of(role, self.summary.shared_cpus, &self.summary.ends);
-                Some((end.profile.as_deref()?, place))
-            })
-            .collect();
-        let profiled = run_profile(&hosts, &view).map(Rc::new);
+        let summary = &self.summary;
+        let place = |role| Place::of(role, summary.shared_cpus, &summary.ends);
+        let profiled = run_profile(&view, place).map(Rc::new);
         self.rows.entry(run).or_default().profiled = Some(profiled);
     }
 

@@ -7,9 +7,8 @@ use bitcost_model::Unavailable;
 use bitcost_model::profile::{Layer, Profile, ProfiledTask};
 use bitcost_model::record::Role;
 
-use super::classify::Layers;
 use super::owner::{Found, Owner, Place, end_of_cpu};
-use super::weights::weights;
+use super::weights::{Host, weighed};
 use crate::metrics::cpu::idle_cpus_of;
 use crate::metrics::{Method, RunView, attribute, units_per_second};
 
@@ -19,7 +18,6 @@ const MOST_LOST: f64 = 0.05;
 /// The CPU time of a run by layer, of each end that was profiled and that counted something.
 pub type RunProfile = BTreeMap<Role, EndProfile>;
 
-/// The CPU time of an end by layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndProfile {
     /// The CPU time of a KiB or a transaction in each layer, in ns.
@@ -39,13 +37,25 @@ impl EndProfile {
 #[derive(Default)]
 struct Account(BTreeMap<(Owner, Owner, Layer), f64>);
 
-/// The CPU time of a run by layer, from the profile of each host with its place.
+/// The CPU time of a run by layer, from the profiles of its ends, of each of which `place` tells the place.
 ///
 /// # Errors
 /// Why the profile is left out: there is none, or too many samples were lost.
-pub fn run_profile(hosts: &[(&Profile, Place)], run: &RunView) -> Result<RunProfile, Unavailable> {
-    let sum = |count: fn(&Profile) -> u64| hosts.iter().map(|(host, _)| count(host)).sum::<u64>();
-    let (samples, lost) = (sum(|host| host.samples), sum(|host| host.lost));
+pub fn run_profile(
+    run: &RunView,
+    place: impl Fn(Role) -> Place,
+) -> Result<RunProfile, Unavailable> {
+    let host = |role| {
+        let record = run.end(role);
+        Some(Host {
+            profile: record.profile.as_deref()?,
+            record,
+            place: place(role),
+        })
+    };
+    let hosts: Vec<Host> = Role::ALL.into_iter().filter_map(host).collect();
+    let sum = |count: fn(&Profile) -> u64| hosts.iter().map(|host| count(host.profile)).sum();
+    let (samples, lost): (u64, u64) = (sum(|host| host.samples), sum(|host| host.lost));
     let lost = lost as f64 / (samples + lost).max(1) as f64;
     if samples == 0 {
         return Err(Unavailable("it has no sample".to_owned()));
@@ -57,43 +67,27 @@ pub fn run_profile(hosts: &[(&Profile, Place)], run: &RunView) -> Result<RunProf
         )));
     }
     let mut account = Account::default();
-    for (profile, place) in hosts {
-        account.add(profile, place, run);
-    }
-    let is_profiled = |role: &Role| {
-        let mut hosts = hosts.iter();
-        hosts.any(|(_, place)| place.only.is_none_or(|only| only == *role))
-    };
-    let ends = [Role::Sender, Role::Receiver]
-        .into_iter()
-        .filter(is_profiled);
+    hosts.iter().for_each(|host| account.add(host, run));
+    let plays = |host: &Host, role| host.place.only.is_none_or(|only| only == role);
+    let is_profiled = |role: &Role| hosts.iter().any(|host| plays(host, *role));
+    let ends = Role::ALL.into_iter().filter(is_profiled);
     Ok(ends
         .filter_map(|role| Some((role, account.end(role, run)?)))
         .collect())
 }
 
 impl Account {
-    fn add(&mut self, profile: &Profile, place: &Place, run: &RunView) {
-        let mut known = Layers::default();
-        let layers = profile
-            .stacks
-            .iter()
-            .map(|sampled| known.of(&sampled.stack));
-        let layers: Vec<Option<Layer>> = layers.collect();
-        let weights = weights(profile, &layers, place, run);
+    fn add(&mut self, host: &Host, run: &RunView) {
         let mut receiving = BTreeMap::<(Owner, Layer), f64>::new();
-        let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
-        for ((sampled, layer), cpus) in profile.stacks.iter().zip(layers).zip(weights) {
-            let carrier = place.of_task(&sampled.task);
-            let own = layer.unwrap_or(Layer::OtherKernel);
-            let owner = match place.owner(&sampled.task, &sampled.stack) {
+        let mut received = BTreeMap::<(Owner, Owner), f64>::new();
+        for one in weighed(host, run) {
+            let (sampled, cpus) = (one.sampled, one.cpus);
+            let carrier = host.place.of_task(&sampled.task);
+            let own = one.layer.unwrap_or(Layer::OtherKernel);
+            let owner = match host.place.owner(&sampled.task, &sampled.stack) {
                 Found::Owner(owner) => owner,
                 Found::Received(owner) => {
-                    *received
-                        .entry(carrier)
-                        .or_default()
-                        .entry(owner)
-                        .or_default() += cpus;
+                    *received.entry((carrier, owner)).or_default() += cpus;
                     owner
                 }
                 Found::Receiving => {
@@ -126,9 +120,8 @@ impl Account {
     fn others_above_idle(&self, role: Role, run: &RunView) -> f64 {
         let end = run.end(role);
         let before = idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
-        let is_there =
-            |key: &(Owner, Owner, Layer)| (key.0, key.1) == (Owner::End(role), Owner::Other);
-        let there = self.0.iter().filter(|(key, _)| is_there(key));
+        let there = self.0.iter();
+        let there = there.filter(|(key, _)| (key.0, key.1) == (Owner::End(role), Owner::Other));
         let there: f64 = there.map(|(_, cpus)| cpus).sum();
         (1.0 - before / there).max(0.0)
     }
@@ -182,17 +175,16 @@ fn is_charged(carrier: Owner, owner: Owner, end: Role, method: Option<Method>) -
 
 /// For whom a soft interrupt received on this back: in the proportion of those whose chains say it
 /// there, or anywhere, or else for others.
-fn parts(received: &BTreeMap<Owner, BTreeMap<Owner, f64>>, carrier: Owner) -> Vec<(Owner, f64)> {
-    let mut all: BTreeMap<Owner, f64> = BTreeMap::new();
-    for (owner, cpus) in received.values().flatten() {
-        *all.entry(*owner).or_default() += cpus;
-    }
-    let clear = received.get(&carrier).unwrap_or(&all);
-    let sum: f64 = clear.values().sum();
+fn parts(received: &BTreeMap<(Owner, Owner), f64>, carrier: Owner) -> Vec<(Owner, f64)> {
+    let is_known = received.keys().any(|(back, _)| *back == carrier);
+    let clear = || {
+        let clear = received.iter();
+        clear.filter(|((back, _), _)| *back == carrier || !is_known)
+    };
+    let sum: f64 = clear().map(|(_, cpus)| cpus).sum();
     match sum > 0.0 {
-        true => clear
-            .iter()
-            .map(|(owner, cpus)| (*owner, cpus / sum))
+        true => clear()
+            .map(|((_, owner), cpus)| (*owner, cpus / sum))
             .collect(),
         false => vec![(Owner::Other, 1.0)],
     }

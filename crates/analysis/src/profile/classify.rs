@@ -1,9 +1,25 @@
-//! The layer of a call chain.
+//! The layer of a call chain, by the table of anchors (`anchors.txt`): entry points of the kernel that outlive its releases.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use bitcost_model::profile::Layer;
-use bitcost_model::profile::anchors::{Anchor, anchor};
+
+/// What the name of a function says about the layer of a chain that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Anchor {
+    /// An entry point of this layer.
+    Of(Layer),
+    /// An entry of the kernel, whose layer counts only at the leaf or close to it.
+    Entry(Layer),
+    /// Where a kernel thread, an interrupt of a program or a fault starts.
+    Start,
+}
+
+/// An anchor with its functions' names, and starts of names that end in `*`.
+type Row = (Anchor, Vec<&'static str>);
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| lines().filter_map(row).collect());
 
 /// How far above the leaf an entry of the kernel is still the layer: what a system call does itself,
 /// and not a part of the kernel that the table does not know.
@@ -31,11 +47,15 @@ impl Layers {
         (!is_kernel).then_some(Layer::Application)
     }
 
+    /// The anchor whose names match this function's most closely.
     fn anchor(&mut self, frame: &str) -> Option<Anchor> {
         if let Some(known) = self.known.get(frame) {
             return *known;
         }
-        let found = anchor(base(frame));
+        let matches = |(anchor, names): &Row| Some((matched(names, base(frame))?, *anchor));
+        let best = ROWS.iter().filter_map(matches);
+        let found = best.max_by_key(|(length, _)| *length);
+        let found = found.map(|(_, anchor)| anchor);
         self.known.insert(frame.to_owned(), found);
         found
     }
@@ -43,10 +63,54 @@ impl Layers {
 
 /// A function's name without what the compiler appends.
 pub fn base(frame: &str) -> &str {
-    let frame = frame.trim_end_matches("_[k]");
     let cut = [".isra", ".constprop", ".part", ".cold", ".llvm"]
         .iter()
         .filter_map(|ending| frame.find(ending))
         .min();
     cut.map_or(frame, |cut| &frame[..cut])
+}
+
+fn lines() -> impl Iterator<Item = &'static str> {
+    let lines = include_str!("anchors.txt").lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+fn row(line: &'static str) -> Option<Row> {
+    let (key, names) = line.split_once(':')?;
+    let anchor = match (key, key.strip_prefix("entry ")) {
+        ("start", _) => Anchor::Start,
+        (_, Some(key)) => Anchor::Entry(Layer::named(key)?),
+        _ => Anchor::Of(Layer::named(key)?),
+    };
+    Some((anchor, names.split_whitespace().collect()))
+}
+
+/// How closely a function's name matches one of these; a whole name is closer than a start.
+fn matched(patterns: &[&str], name: &str) -> Option<usize> {
+    let length = |pattern: &&str| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start).then_some(2 * start.len()),
+        None => (name == *pattern).then_some(2 * name.len() + 1),
+    };
+    patterns.iter().filter_map(length).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{lines, matched, row};
+
+    #[test]
+    fn every_line_of_the_table_has_a_layer_and_names() {
+        for line in lines() {
+            assert!(
+                row(line).is_some_and(|(_, names)| !names.is_empty()),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_whole_name_is_closer_than_a_start() {
+        assert!(matched(&["tcp_send"], "tcp_send") > matched(&["tcp_send*"], "tcp_send"));
+        assert_eq!(matched(&["tcp_send"], "tcp_sendmsg"), None);
+    }
 }

@@ -10,14 +10,14 @@ use crate::findings::Findings;
 
 /// The frame of an owner, outside of the functions of its chains.
 fn frame(found: Found) -> &'static str {
-    match found {
-        Found::Owner(owner) | Found::Received(owner) => match owner {
-            Owner::End(role) => role.name(),
-            Owner::Wire => "wire",
-            Owner::Other => "other",
-            Owner::Idle => "idle",
-        },
-        Found::Receiving => "softirq",
+    let (Found::Owner(owner) | Found::Received(owner)) = found else {
+        return "softirq";
+    };
+    match owner {
+        Owner::End(role) => role.name(),
+        Owner::Wire => "wire",
+        Owner::Other => "other",
+        Owner::Idle => "idle",
     }
 }
 
@@ -26,8 +26,7 @@ fn frame(found: Found) -> &'static str {
 pub fn folded(findings: &Findings) -> BTreeMap<String, u64> {
     let summary = &findings.summary;
     let mut chains = BTreeMap::new();
-    let row = |run: u32| findings.row(run);
-    let is_wanted = |run: u32| row(run).is_some_and(|row| row.is_used());
+    let is_wanted = |run: u32| findings.row(run).is_some_and(|row| row.is_used());
     findings.events.each(&is_wanted, &mut |_, event| {
         let Event::RunProfiled {
             run,
@@ -40,11 +39,12 @@ pub fn folded(findings: &Findings) -> BTreeMap<String, u64> {
         };
         let name = match &summary.planned[..] {
             [_] => String::new(),
-            cells => row(*run)
+            cells => findings
+                .row(*run)
                 .and_then(|row| cells.get(row.cell))
                 .map_or_else(String::new, |cell| cell.name().replace(';', ",") + ";"),
         };
-        for (role, end) in [(Role::Sender, sender), (Role::Receiver, receiver)] {
+        for (role, end) in Role::ALL.into_iter().zip([sender, receiver]) {
             let place = Place::of(role, summary.shared_cpus, &summary.ends);
             for sampled in end.profile.iter().flat_map(|profile| &profile.stacks) {
                 let owner = frame(place.owner(&sampled.task, &sampled.stack));

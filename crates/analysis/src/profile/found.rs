@@ -18,7 +18,6 @@ pub struct Profiled {
     pub left_out: BTreeMap<String, usize>,
 }
 
-/// The CPU time of a cell by layer.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfiledCell {
     pub cell: String,
@@ -39,10 +38,8 @@ pub struct EndLayers {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct LayerTime {
-    /// Its time, in ns.
     #[serde(flatten)]
     pub time: Interval,
-    /// Its share of the sum, in per cent.
     pub share_pct: f64,
 }
 

@@ -34,7 +34,13 @@ pub struct Place {
     pub devices: [Option<String>; 2],
 }
 
-const RECEIVES: [&str; 1] = ["net_rx_action"];
+/// Where the kernel handles soft interrupts, by its names in all releases.
+pub(super) const HANDLES: [&str; 3] = [
+    "handle_softirqs",
+    "__do_softirq",
+    "__softirqentry_text_start",
+];
+const RECEIVES: &str = "net_rx_action";
 /// Functions of the lab's wire: its bridge, its forwarders.
 const WIRE: [&str; 4] = [
     "br_handle_frame",
@@ -76,7 +82,7 @@ impl Place {
         };
         Place {
             only: (!shared_cpus).then_some(role),
-            devices: [device(Role::Sender), device(Role::Receiver)],
+            devices: Role::ALL.map(device),
         }
     }
 
@@ -84,7 +90,7 @@ impl Place {
     pub(super) fn owner(&self, task: &ProfiledTask, stack: &str) -> Found {
         let own = self.of_task(task);
         let frames: Vec<&str> = stack.split(';').map(base).collect();
-        let found = match frames.iter().rposition(|frame| RECEIVES.contains(frame)) {
+        let found = match frames.iter().rposition(|frame| *frame == RECEIVES) {
             Some(start) => self.received(own, &frames[start..]),
             None if self.only.is_none() && is_resumed(task, &frames) => Found::Owner(Owner::Wire),
             None => Found::Owner(postponed(&frames).unwrap_or(own)),
@@ -112,13 +118,10 @@ impl Place {
 
     /// The end whose interface towards the other end this is.
     pub(super) fn end_of(&self, device: &str) -> Option<Role> {
-        let [sender, receiver] = &self.devices;
-        let ends = [(Role::Sender, sender), (Role::Receiver, receiver)];
         let is_here = |role: Role| self.only.is_none_or(|only| only == role);
-        let mut found = ends
-            .into_iter()
-            .filter(|(role, of)| is_here(*role) && of.as_deref() == Some(device));
-        found.next().map(|(role, _)| role)
+        let mut ends = Role::ALL.into_iter().zip(&self.devices);
+        let found = ends.find(|(role, of)| is_here(*role) && of.as_deref() == Some(device));
+        found.map(|(role, _)| role)
     }
 
     /// The end of an interface; another interface is the wire's where a lab plays both ends.
@@ -145,9 +148,8 @@ impl Place {
 
 pub(super) fn end_of_cpu(cpu: Option<u32>, run: &RunView) -> Option<Role> {
     let cpu = cpu?;
-    let has = |role: &Role| run.end(*role).pinned_cpus.contains(&cpu);
-    let mut ends = [Role::Sender, Role::Receiver].into_iter();
-    ends.find(has)
+    let mut ends = Role::ALL.into_iter();
+    ends.find(|role| run.end(*role).pinned_cpus.contains(&cpu))
 }
 
 /// Whether a NAPI thread, which has taken packets, has the queue run on that fills its interface: over a
@@ -163,13 +165,7 @@ fn is_resumed(task: &ProfiledTask, frames: &[&str]) -> bool {
 /// Whose postponed work of TCP a chain shows.
 fn postponed(frames: &[&str]) -> Option<Owner> {
     let has = |names: &[&str]| frames.iter().any(|frame| names.contains(frame));
-    let softirq = [
-        "handle_softirqs",
-        "__do_softirq",
-        "__softirqentry_text_start",
-        "bh_worker",
-    ];
-    if !has(&softirq) {
+    if !has(&HANDLES) && !has(&["bh_worker"]) {
         return None;
     }
     match (has(&SENDS), has(&ACKNOWLEDGES)) {

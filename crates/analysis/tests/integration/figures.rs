@@ -167,34 +167,34 @@ fn napi_threads_in_use_tell_the_ends_apart() {
 /// The account of an end's own CPUs has other programs above what was there before; so has its profile.
 #[test]
 fn other_programs_on_an_ends_own_cpus_are_in_both_accounts() {
-    let run = Run::on_own_cpus().busy_before(5);
-    let stack = |task, cpu, time_ns| ProfiledStack {
+    let mut run = Run::on_own_cpus().busy_before(5);
+    let stack = |task, cpu, count| ProfiledStack {
         task,
         stack: "[user]".to_owned(),
-        count: time_ns / 1_000_000,
-        time_ns: Some(time_ns),
-        cpu,
+        count,
+        cpu: Some(cpu),
     };
     let profile = Profile {
         event: ProfileEvent::CpuClock,
         rate_hz: 1000,
         window_ns: 2_000_000_000,
         cpus: 2,
-        samples: 4,
+        samples: 1250,
         lost: 0,
         stacks: vec![
-            stack(ProfiledTask::Sender, None, 600_000_000),
-            stack(ProfiledTask::Receiver, None, 300_000_000),
-            stack(ProfiledTask::Agent, Some(0), 400_000_000),
-            stack(ProfiledTask::Other("cron".to_owned()), Some(1), 300_000_000),
+            stack(ProfiledTask::Sender, 0, 550),
+            stack(ProfiledTask::Receiver, 1, 350),
+            stack(ProfiledTask::Agent, 0, 200),
+            stack(ProfiledTask::Other("cron".to_owned()), 1, 150),
         ],
     };
-    let place = Place {
+    run.sender.profile = Some(Box::new(profile));
+    let place = |_| Place {
         only: None,
         devices: [None, None],
     };
-    let found = run_profile(&[(&profile, place)], &run.view()).expect("a profile");
-    for (role, other) in [(Role::Sender, 0.1 / 0.3), (Role::Receiver, 0.1 / 0.15)] {
+    let found = run_profile(&run.view(), place).expect("a profile");
+    for (role, other) in [(Role::Sender, 0.1 / 0.55), (Role::Receiver, 0.1 / 0.35)] {
         let layers = &found[&role].layers;
         let ratio = layers[&Layer::OtherPrograms] / layers[&Layer::Application];
         assert_close(Some(ratio), other);

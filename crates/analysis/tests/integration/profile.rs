@@ -69,7 +69,7 @@ fn few_samples_of_recorded_runs_are_below_no_anchor() {
                 share > 0,
                 "{}: no sample of {}",
                 path.display(),
-                layer.title()
+                layer.name()
             );
         }
     }
@@ -86,7 +86,7 @@ fn every_layer_has_an_anchor_in_every_kernel() {
                 found.contains(&layer),
                 "{}: {}",
                 path.display(),
-                layer.title()
+                layer.name()
             );
         }
     }

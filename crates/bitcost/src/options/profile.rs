@@ -1,9 +1,6 @@
 //! Whether runs are profiled.
 
-use bitcost_execute::Destination;
 use bitcost_study::Study;
-
-use crate::failure::Failure;
 
 #[derive(clap::Args)]
 pub struct ProfileOptions {
@@ -17,13 +14,5 @@ impl ProfileOptions {
     /// Changes what the study says of profiles to what is asked for.
     pub fn apply(&self, study: &mut Study) {
         study.is_profiled |= self.profile;
-    }
-}
-
-/// Checks that this host can be profiled where a lab is to be built on it, before anything is made.
-pub fn check_here(study: &Study, destination: &Destination) -> Result<(), Failure> {
-    match (study.is_profiled, destination) {
-        (true, Destination::Lab) => Ok(bitcost_agent::check_profile()?),
-        _ => Ok(()),
     }
 }

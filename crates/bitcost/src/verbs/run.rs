@@ -21,7 +21,7 @@ use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
 use crate::options::order::{Order, new_seed};
 use crate::options::place::Place;
-use crate::options::profile::{ProfileOptions, check_here};
+use crate::options::profile::ProfileOptions;
 use crate::options::slow::refuse_slow;
 use crate::options::whole::whole;
 use crate::outcome::{check, say_answer};
@@ -199,7 +199,6 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     arguments.profile.apply(&mut study);
     study.check_mesh(lengths)?;
     let destination = arguments.place.destination(&mut study, cluster)?;
-    check_here(&study, &destination)?;
     let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
@@ -240,7 +239,6 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     }
     check_compares(resumed.study(), &arguments.judging)?;
     let destination = resumed.destination(arguments.place.of_logged(resumed.study())?)?;
-    check_here(resumed.study(), &destination)?;
     let how = (!arguments.no_calibration, arguments.trust);
     Ok(resumed.execute(
         &destination,

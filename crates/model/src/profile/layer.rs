@@ -41,26 +41,3 @@ words! {
         Idle = "idle",
     }
 }
-
-impl Layer {
-    pub fn title(self) -> &'static str {
-        match self {
-            Layer::Application => "application",
-            Layer::SystemCall => "system call",
-            Layer::Copy => "copy",
-            Layer::Buffers => "buffer management",
-            Layer::Transport => "TCP/UDP",
-            Layer::Ip => "IP and routing",
-            Layer::Netfilter => "netfilter and bridge",
-            Layer::Device => "queueing and device",
-            Layer::Segmentation => "segmentation and merging",
-            Layer::WakeUps => "wake-ups and interrupts",
-            Layer::Scheduler => "scheduler",
-            Layer::Locks => "locks",
-            Layer::Wire => "the lab's wire",
-            Layer::OtherKernel => "other kernel",
-            Layer::OtherPrograms => "other programs",
-            Layer::Idle => "idle",
-        }
-    }
-}

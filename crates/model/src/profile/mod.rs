@@ -1,10 +1,10 @@
 //! What one host's CPUs did during a run's window: stacks that a timer sampled, and how often each
 //! was met. A profile comes from an agent or a log, so everything in it is bounded when it is read.
 
-pub mod anchors;
 mod layer;
 
 use schemars::JsonSchema;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::layer::Layer;
@@ -73,12 +73,7 @@ pub struct ProfiledStack {
     /// Samples.
     #[serde(deserialize_with = "count")]
     pub count: u64,
-    /// The CPU time that they stand for, in ns: that for which each CPU was busy, in soft interrupts
-    /// where these were timed and otherwise, divided evenly among its samples of either. Absent where a
-    /// CPU's time is not known, and of an idle CPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time_ns: Option<u64>,
-    /// The CPU, where it was busy with what is neither traffic nor a NAPI thread.
+    /// The CPU; absent where it was idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
 }
@@ -118,53 +113,38 @@ pub fn is_idle(stack: &str) -> bool {
     !stack.split(';').any(is_interrupt)
 }
 
-/// Where the kernel handles soft interrupts, by its names in all releases.
-const HANDLES: [&str; 3] = [
-    "handle_softirqs",
-    "__do_softirq",
-    "__softirqentry_text_start",
-];
-
-/// Whether a stack is that of a soft interrupt, on whatever back.
-pub fn is_softirq(stack: &str) -> bool {
-    stack.split(';').any(|frame| HANDLES.contains(&frame))
-}
-
-fn refused<E: serde::de::Error>(what: &str) -> E {
-    E::custom(format!("not a profile of bitcost: {what}"))
+fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+    is_allowed: impl Fn(&T) -> bool,
+    otherwise: &str,
+) -> Result<T, D::Error> {
+    let value = T::deserialize(from)?;
+    let refused = || D::Error::custom(format!("not a profile of bitcost: {otherwise}"));
+    is_allowed(&value).then_some(value).ok_or_else(refused)
 }
 
 fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    let count = u64::deserialize(from)?;
-    match count <= COUNT_MAX {
-        true => Ok(count),
-        false => Err(refused("a count is too high")),
-    }
+    checked(from, |count| *count <= COUNT_MAX, "a count is too high")
 }
 
 fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    let name = String::deserialize(from)?;
-    match name.len() <= NAME_BYTES_MAX && crate::harmless(&name) == name {
-        true => Ok(name),
-        false => Err(refused("the name of a thread is too long or not printable")),
-    }
+    let is_allowed = |name: &String| name.len() <= NAME_BYTES_MAX && crate::harmless(name) == *name;
+    checked(
+        from,
+        is_allowed,
+        "the name of a thread is too long or not printable",
+    )
 }
 
 fn stack<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    let stack = String::deserialize(from)?;
-    let is_short = stack.split(';').nth(FRAMES_MAX).is_none();
-    match is_short && stack.split(';').all(is_function) {
-        true => Ok(stack),
-        false => Err(refused("a stack is too long or not printable")),
-    }
+    let is_short = |stack: &str| stack.split(';').nth(FRAMES_MAX).is_none();
+    let is_allowed = |stack: &String| is_short(stack) && stack.split(';').all(is_function);
+    checked(from, is_allowed, "a stack is too long or not printable")
 }
 
 fn stacks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ProfiledStack>, D::Error> {
-    let stacks = Vec::<ProfiledStack>::deserialize(from)?;
-    match stacks.len() <= STACKS_MAX {
-        true => Ok(stacks),
-        false => Err(refused("too many stacks")),
-    }
+    let is_allowed = |stacks: &Vec<ProfiledStack>| stacks.len() <= STACKS_MAX;
+    checked(from, is_allowed, "too many stacks")
 }
 
 #[cfg(test)]
@@ -176,8 +156,7 @@ mod tests {
             task,
             stack: stack.to_owned(),
             count: 2,
-            time_ns: Some(2_006_018),
-            cpu: None,
+            cpu: Some(1),
         };
         Profile {
             event: ProfileEvent::CpuClock,

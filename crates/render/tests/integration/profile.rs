@@ -47,7 +47,6 @@ fn profile(is_small: bool) -> Profile {
         stacks: stacks
             .into_iter()
             .map(|(task, stack, count)| ProfiledStack {
-                time_ns: None,
                 cpu: None,
                 task,
                 stack,
@@ -131,24 +130,29 @@ fn the_layers_of_an_end_sum_to_its_cost() {
 /// Samples of a CPU stand for the time for which it was busy, however many were taken.
 #[test]
 fn samples_stand_for_the_busy_time_of_their_cpu() {
-    let mut events = profiled_log();
-    let halved = |stack: &mut ProfiledStack| {
-        let is_idle = stack.task == ProfiledTask::Idle;
-        stack.time_ns = (!is_idle).then_some(stack.count * 4_000_000);
-    };
-    for event in &mut events {
-        if let Event::RunProfiled { sender, .. } = event {
+    // 850 of 1700 ms of what is not idle are two seconds of two CPUs' time in samples.
+    let busy = |idle_ticks| {
+        let mut events = profiled_log();
+        for event in &mut events {
+            let Event::RunProfiled { sender, .. } = event else {
+                continue;
+            };
             let profile = sender.profile.as_mut().expect("a profile");
-            profile.stacks.iter_mut().for_each(halved);
+            let is_busy = |stack: &&mut ProfiledStack| stack.task != ProfiledTask::Idle;
+            let stacks = profile.stacks.iter_mut().filter(is_busy);
+            stacks.for_each(|stack| stack.cpu = Some(0));
+            sender.samples[1].cpus[0].idle = sender.samples[0].cpus[0].idle + idle_ticks;
+            sender
+                .samples
+                .iter_mut()
+                .for_each(|sample| sample.threads.clear());
         }
-    }
-    let sum = |events: &[Event]| {
-        let found = findings(events);
+        let found = findings(&events);
         let profiled = found.profiled.expect("profiled runs");
         profiled.cells[0].ends[&Role::Sender].sum.value
     };
-    let (plain, timed) = (sum(&profiled_log()), sum(&events));
-    assert!((timed / plain - 2.0).abs() < 1e-6, "{timed} {plain}");
+    let (half, whole) = (busy(100), busy(0));
+    assert!((whole / half - 2.0).abs() < 1e-6, "{whole} {half}");
 }
 
 #[test]

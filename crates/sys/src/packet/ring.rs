@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use libc::tpacket2_hdr;
 
 use super::raw::{EVERY_PROTOCOL, OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, bind, open};
-use crate::files::map_shared;
+use crate::files::Mapping;
 use crate::socket::{self, IntOption};
 
 const VERSION: IntOption = IntOption(libc::SOL_PACKET, libc::PACKET_VERSION);
@@ -43,16 +43,12 @@ pub enum Lengths {
 #[derive(Debug)]
 pub struct Ring {
     socket: OwnedFd,
-    memory: NonNull<u8>,
-    bytes: usize,
+    memory: Mapping,
     slot_bytes: usize,
     slots: usize,
     next: usize,
     dropped: u64,
 }
-
-// SAFETY: the memory belongs to this value alone, and only methods that borrow it mutably read from it.
-unsafe impl Send for Ring {}
 
 impl Ring {
     /// Opens a ring of about `memory_bytes` for the frames that a device of the calling thread's network namespace receives
@@ -65,7 +61,6 @@ impl Ring {
         let slot_bytes = slot_bytes(lengths);
         let blocks = memory_bytes.div_ceil(BLOCK_BYTES).max(1);
         let slots = BLOCK_BYTES / slot_bytes * blocks;
-        let bytes = blocks * BLOCK_BYTES;
         // SAFETY: these options hold no pointers.
         unsafe {
             socket::set(&socket, VERSION, &libc::tpacket_versions::TPACKET_V2)?;
@@ -78,11 +73,10 @@ impl Ring {
             socket::set(&socket, RX_RING, &request)?;
         }
         filter(&socket, lengths)?;
-        let memory = map_shared(&socket, bytes)?;
+        let memory = Mapping::of(&socket, blocks * BLOCK_BYTES)?;
         let ring = Ring {
             socket,
             memory,
-            bytes,
             slot_bytes,
             slots,
             next: 0,
@@ -136,7 +130,7 @@ impl Ring {
         let per_block = BLOCK_BYTES / self.slot_bytes;
         let at = self.next / per_block * BLOCK_BYTES + self.next % per_block * self.slot_bytes;
         // SAFETY: `next` is less than `slots`, which all lie within the memory.
-        unsafe { self.memory.add(at) }
+        unsafe { self.memory.start.add(at) }
     }
 
     fn status(&self) -> &AtomicU32 {
@@ -177,13 +171,6 @@ impl Ring {
 impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: this is the memory that `map_shared` got, and nothing refers to it any more.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.bytes) };
     }
 }
 

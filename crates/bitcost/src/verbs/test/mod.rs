@@ -19,7 +19,6 @@ use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::{self, say_log};
 use crate::options::lab::say_warnings;
-use crate::options::profile::check_here;
 use crate::outcome::check;
 use crate::output;
 use crate::signals::stop_on_signals;
@@ -51,7 +50,6 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     )?;
     let mut study = test.study()?;
     arguments.profile.apply(&mut study);
-    check_here(&study, &test.destination)?;
     // In a running lab `lab show --hints` prints them.
     if study.lab.running.is_none() {
         say_warnings(&test.destination.warnings(&study));
