@@ -38,7 +38,11 @@ fn read_as(names: &[&str], text: &str) {
         "a format that is not there: {names:?}"
     );
     for format in wanted {
-        if let Ok(found) = format.read("fuzz", text) {
+        let mut found = Vec::new();
+        if format
+            .read("fuzz", text, &mut |run| found.push(run))
+            .is_ok()
+        {
             make_log(found);
         }
     }

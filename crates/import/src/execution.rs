@@ -1,9 +1,10 @@
 //! Imported runs as the events of an execution: a study with the factors that differ, a plan, and
 //! every run.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::ffi::OsStr;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{Event, FORMAT, FailureKind};
@@ -33,112 +34,199 @@ pub(crate) const WRITTEN_BY: &str = "written_by";
 
 type Factor = (String, Vec<Label>);
 
-/// The whole log. Runs of the same levels are runs of one cell, each in a separate block, in the
-/// order of the files: other programs do not interleave their runs.
-pub fn execution(runs: Vec<Run>, head: Head) -> Vec<Event> {
-    let found = with_files(joined(runs));
-    let factors = factors(&found);
-    let mut cells = Cells::default();
-    let (mut runs, mut events) = (Vec::new(), Vec::new());
-    for (index, found) in (0..).zip(found) {
-        let (cell, block) = cells.place(&found, &factors);
-        runs.push(PlannedRun { index, block, cell });
-        events.extend(events_of(index, found));
+/// What is kept of each run before the log begins.
+struct Outline {
+    levels: BTreeMap<String, Label>,
+    tool: String,
+    /// The names of its file's folder and of its file, without digits around them.
+    names: [String; 2],
+    ends: Ends,
+}
+
+/// Which ends of a test have written a document.
+#[derive(Clone, Copy, PartialEq)]
+enum Ends {
+    Client,
+    Other,
+    Both,
+}
+
+/// A log of imported runs. It is shown every run first, and then makes the events of each, so that
+/// one of them is held at a time. Runs of the same levels are runs of one cell, each in a separate
+/// block, in the order of the files: other programs do not interleave their runs.
+#[derive(Default)]
+pub struct Execution {
+    outlines: Vec<Outline>,
+    folders: BTreeSet<PathBuf>,
+    metrics: BTreeSet<String>,
+    /// The index in the log of the test with a cookie.
+    tests: HashMap<String, u32>,
+    /// The index of each run that is shown; absent for a document that was there before.
+    indexes: VecDeque<Option<u32>>,
+    /// Ends of tests whose other end is to come, by index.
+    waiting: HashMap<u32, Run>,
+    has_files: bool,
+}
+
+impl Execution {
+    pub fn show(&mut self, run: &Run) {
+        let of = &run.imported;
+        let path = Path::new(of.file.trim_end_matches(".gz"));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        self.folders.insert(folder.to_owned());
+        let metrics = of.figures.keys().filter(|_| run.error.is_none());
+        self.metrics.extend(metrics.cloned());
+        let is_number = |letter: char| letter.is_ascii_digit() || "-_.".contains(letter);
+        let word = |name: Option<&OsStr>| {
+            let name = name.unwrap_or_default().to_string_lossy();
+            name.trim_matches(is_number).to_owned()
+        };
+        let outline = Outline {
+            levels: of.levels.clone(),
+            tool: of.tool.clone(),
+            names: [folder.file_name(), path.file_stem()].map(word),
+            ends: match of.facts.get(WRITTEN_BY).map(String::as_str) {
+                Some("client") => Ends::Client,
+                _ => Ends::Other,
+            },
+        };
+        let index = self.joined(of.facts.get("cookie"), outline);
+        self.indexes.push_back(index);
     }
-    let study_text = study(&head, &factors, &shown(&events));
-    let begin = Event::ExecutionBegan {
-        format: FORMAT,
-        bitcost_version: head.version.to_owned(),
-        at: head.at.to_owned(),
-        command_line: head.command_line,
-        study: head.name.to_owned(),
-        study_text,
-        lab_text: None,
-    };
-    let plan = Event::Planned {
-        plan: Plan {
+
+    /// The index of a run. Two documents of one test, as its cookie says, are its two ends and become
+    /// one run: the client's, with what only the server knows.
+    fn joined(&mut self, cookie: Option<&String>, mut outline: Outline) -> Option<u32> {
+        let index = self.outlines.len() as u32;
+        let cookie = cookie.filter(|cookie| cookie.len() >= COOKIE_BYTES);
+        let first = cookie.map(|cookie| *self.tests.entry(cookie.clone()).or_insert(index));
+        let first = first.and_then(|first| Some((first, self.outlines.get_mut(first as usize)?)));
+        let Some((first, known)) = first else {
+            self.outlines.push(outline);
+            return Some(index);
+        };
+        if known.ends == Ends::Both || known.ends == outline.ends {
+            // The same document twice.
+            return None;
+        }
+        if outline.ends == Ends::Client {
+            std::mem::swap(known, &mut outline);
+        }
+        known.ends = Ends::Both;
+        Some(first)
+    }
+
+    /// Where files with different names, or in different folders, apart from their digits, have runs
+    /// of the same levels, the name is a level: `before.json` and `after.json` are not repeats of one
+    /// test, `run-1.json` and `run-2.json` are.
+    fn name_files(&mut self) {
+        let skipped = usize::from(self.folders.len() < 2);
+        let label = |of: &Outline| {
+            let names = of.names.iter().skip(skipped).map(String::as_str);
+            match names.filter(|name| !name.is_empty()).collect::<Vec<_>>() {
+                words if words.is_empty() => "numbered".to_owned(),
+                words => words.join("/"),
+            }
+        };
+        let mut files: HashMap<_, HashSet<String>> = HashMap::new();
+        for of in &self.outlines {
+            let names = files.entry((&of.levels, &of.tool)).or_default();
+            names.insert(label(of));
+        }
+        self.has_files = files.values().any(|names| names.len() > 1);
+        for of in self.outlines.iter_mut().filter(|_| self.has_files) {
+            let label = Label::Text(harmless(&label(of)));
+            of.levels.insert("file".to_owned(), label);
+        }
+    }
+
+    /// The beginning of the log, after every run was shown.
+    pub fn begin(&mut self, head: Head) -> [Event; 2] {
+        self.name_files();
+        let factors = factors(&self.outlines);
+        let mut cells = Cells::default();
+        let place = |(index, outline)| {
+            let (cell, block) = cells.place(outline, &factors);
+            PlannedRun { index, block, cell }
+        };
+        let runs = (0..).zip(&self.outlines).map(place).collect();
+        let began = Event::ExecutionBegan {
+            format: FORMAT,
+            bitcost_version: head.version.to_owned(),
+            at: head.at.to_owned(),
+            study_text: study(&head, &factors, &self.shown()),
+            command_line: head.command_line,
+            study: head.name.to_owned(),
+            lab_text: None,
+        };
+        let plan = Plan {
             seed: 0,
             blocks: cells.runs.into_iter().max().unwrap_or(0),
             lengths: None,
             is_profiled: false,
             cells: cells.cells,
             runs,
-        },
-    };
-    let end = Event::ExecutionEnded {
-        at: head.at.to_owned(),
-        enough_blocks: None,
-    };
-    events.splice(0..0, [begin, plan]);
+        };
+        [began, Event::Planned { plan }]
+    }
+
+    /// The events of the next of the runs, in the order in which they were shown.
+    pub fn events(&mut self, mut run: Run) -> Vec<Event> {
+        let Some(index) = self.indexes.pop_front().flatten() else {
+            return Vec::new();
+        };
+        let of = &self.outlines[index as usize];
+        if of.ends == Ends::Both {
+            let Some(mut first) = self.waiting.remove(&index) else {
+                self.waiting.insert(index, run);
+                return Vec::new();
+            };
+            if run
+                .imported
+                .facts
+                .get(WRITTEN_BY)
+                .is_some_and(|end| end == "client")
+            {
+                std::mem::swap(&mut first, &mut run);
+            }
+            first.join(run);
+            run = first;
+        }
+        if let Some(label) = of.levels.get("file").filter(|_| self.has_files) {
+            run.imported.levels.insert("file".to_owned(), label.clone());
+        }
+        events_of(index, run).collect()
+    }
+
+    pub fn end(at: &str) -> Event {
+        Event::ExecutionEnded {
+            at: at.to_owned(),
+            enough_blocks: None,
+        }
+    }
+
+    fn shown(&self) -> Vec<String> {
+        let names = SHOWN.split_whitespace();
+        names
+            .filter(|name| self.metrics.contains(*name))
+            .map(quoted)
+            .collect()
+    }
+}
+
+/// The whole log of some runs.
+pub fn execution(runs: Vec<Run>, head: Head) -> Vec<Event> {
+    let mut execution = Execution::default();
+    runs.iter().for_each(|run| execution.show(run));
+    let end = Execution::end(head.at);
+    let mut events = Vec::from(execution.begin(head));
+    events.extend(runs.into_iter().flat_map(|run| execution.events(run)));
     events.push(end);
     events
 }
 
-/// Two documents of one test, as its cookie says, are its two ends and become one run: the client's,
-/// with what only the server knows.
-fn joined(runs: Vec<Run>) -> Vec<Run> {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut all: Vec<Run> = Vec::new();
-    let fact = |run: &Run, name: &str| run.imported.facts.get(name).cloned();
-    for mut run in runs {
-        let cookie = fact(&run, "cookie").filter(|cookie| cookie.len() >= COOKIE_BYTES);
-        let place = cookie.map(|cookie| *places.entry(cookie).or_insert(all.len()));
-        match place.and_then(|place| all.get_mut(place)) {
-            Some(first) if fact(first, WRITTEN_BY) != fact(&run, WRITTEN_BY) => {
-                if fact(&run, WRITTEN_BY).as_deref() == Some("client") {
-                    std::mem::swap(first, &mut run);
-                }
-                first.join(run);
-            }
-            // The same document twice.
-            Some(_) => {}
-            _ => all.push(run),
-        }
-    }
-    all
-}
-
 /// The bytes of iperf3's cookie; a shorter one is none that tells tests apart.
 const COOKIE_BYTES: usize = 36;
-
-/// Where files with different names, or in different folders, apart from their digits, have runs of the same levels, the name
-/// is a level: `before.json` and `after.json` are not repeats of one test, `run-1.json` and
-/// `run-2.json` are.
-fn with_files(mut runs: Vec<Run>) -> Vec<Run> {
-    let folder = |run: &Run| Path::new(&run.imported.file).parent().map(Path::to_owned);
-    let folders: HashSet<_> = runs.iter().map(folder).collect();
-    let label = |run: &Run| {
-        let path = Path::new(run.imported.file.trim_end_matches(".gz"));
-        let folder = path.parent().filter(|_| folders.len() > 1);
-        let folder = folder.and_then(Path::file_name);
-        let is_number = |letter: char| letter.is_ascii_digit() || "-_.".contains(letter);
-        let names = folder.into_iter().chain(path.file_stem());
-        let words: Vec<String> = names
-            .map(|name| name.to_string_lossy().trim_matches(is_number).to_owned())
-            .filter(|word| !word.is_empty())
-            .collect();
-        match words.is_empty() {
-            true => "numbered".to_owned(),
-            false => words.join("/"),
-        }
-    };
-    let labels: Vec<String> = runs.iter().map(label).collect();
-    let mut files: HashMap<Vec<(String, Label)>, HashSet<&str>> = HashMap::new();
-    for (run, label) in runs.iter().zip(&labels) {
-        let levels = run.imported.levels.clone().into_iter();
-        let tool = ("tool".to_owned(), Label::Text(run.imported.tool.clone()));
-        files
-            .entry(levels.chain([tool]).collect())
-            .or_default()
-            .insert(label);
-    }
-    if files.values().any(|names| names.len() > 1) {
-        for (run, label) in runs.iter_mut().zip(&labels) {
-            run.level("file", label);
-        }
-    }
-    runs
-}
 
 #[derive(Default)]
 struct Cells {
@@ -148,7 +236,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn place(&mut self, run: &Run, factors: &[Factor]) -> (usize, u32) {
+    fn place(&mut self, run: &Outline, factors: &[Factor]) -> (usize, u32) {
         let names = factors.iter().map(|(name, _)| name);
         let labels: Vec<Label> = names.clone().map(|name| level(run, name)).collect();
         let cell = *self.places.entry(labels).or_insert_with_key(|labels| {
@@ -190,9 +278,9 @@ fn events_of(run: u32, of: Run) -> impl Iterator<Item = Event> {
 
 /// The level of a run; a run whose file does not name it gets the label *not said*. A word that is
 /// a whole number becomes that number.
-fn level(run: &Run, factor: &str) -> Label {
-    let word = match run.imported.levels.get(factor) {
-        _ if factor == "tool" => &run.imported.tool,
+fn level(run: &Outline, factor: &str) -> Label {
+    let word = match run.levels.get(factor) {
+        _ if factor == "tool" => &run.tool,
         Some(Label::Text(word)) => word,
         Some(number) => return number.clone(),
         None => NOT_SAID,
@@ -209,12 +297,12 @@ const NAMING: [&str; 5] = ["brand", "test", "protocol", "message_size_bytes", "f
 
 /// The factors that differ between the runs, with every level; where none differs, those that say
 /// what was run, and the program where the files do not.
-fn factors(found: &[Run]) -> Vec<Factor> {
+fn factors(found: &[Outline]) -> Vec<Factor> {
     let factor = |name: &str| {
         let levels: BTreeSet<Label> = found.iter().map(|found| level(found, name)).collect();
         (name.to_owned(), Vec::from_iter(levels))
     };
-    let said = found.iter().flat_map(|found| found.imported.levels.keys());
+    let said = found.iter().flat_map(|found| found.levels.keys());
     let names: BTreeSet<&str> = said.map(String::as_str).chain(["tool"]).collect();
     let all = names.into_iter().map(factor);
     let varied: Vec<Factor> = all.filter(|(_, levels)| levels.len() > 1).collect();
@@ -230,17 +318,6 @@ fn factors(found: &[Run]) -> Vec<Factor> {
         true => vec![factor("tool")],
         false => named,
     }
-}
-
-fn shown(events: &[Event]) -> Vec<String> {
-    let has = |name: &&str| {
-        events.iter().any(|event| match event {
-            Event::RunImported { imported, .. } => imported.figures.contains_key(*name),
-            _ => false,
-        })
-    };
-    let names = SHOWN.split_whitespace();
-    names.filter(has).map(quoted).collect()
 }
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::iperf3::mean;
 use crate::json::{self, Documents, Object};
-use crate::run::Run;
+use crate::run::{Run, Runs};
 
 pub(crate) fn is(text: &str) -> bool {
     let text = text.trim_start();
@@ -21,17 +21,13 @@ fn series(raw: &RawValue) -> Option<Series> {
     json::list(raw.get())
 }
 
-pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
-    let found = Documents::of(text, |object| object.get("x_values").is_some());
-    if let (true, Some(broken)) = (found.all.is_empty(), found.broken) {
-        return Err(format!("its JSON cannot be read: {broken}"));
+pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
+    let is_one = |object: &Object| object.get("x_values").is_some();
+    let broken = Documents::each(text, is_one, &mut |object| runs.push(run(file, &object)))?;
+    match broken.filter(|_| runs.count == 0) {
+        Some(broken) => Err(format!("its JSON cannot be read: {broken}")),
+        None => Ok(()),
     }
-    crate::run::too_many(found.all.len())?;
-    Ok(found
-        .all
-        .iter()
-        .map(|document| run(file, document))
-        .collect())
 }
 
 fn run(file: &str, document: &Object) -> Run {

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::execution::WRITTEN_BY;
-use crate::json::{self, Documents, Object, without_nan};
-use crate::run::{Run, Way, too_many};
+use crate::json::{self, Documents, MOST_KEYS, Object, without_nan};
+use crate::run::{Run, Runs, Way};
 
 pub(crate) fn is(text: &str) -> bool {
     let has = |keys: [&str; 2]| keys.iter().all(|key| text.contains(key));
@@ -29,28 +29,27 @@ fn is_document(object: &Object) -> bool {
         || is("intervals", '[')
 }
 
-pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
+pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
     let text = without_nan(text);
-    let found = Documents::of(&text, is_document);
-    let all = combined(found.all);
-    if all.is_empty() {
-        return Err(match found.broken {
+    let mut reader = Reader {
+        file,
+        runs,
+        document: None,
+    };
+    let broken = Documents::each(&text, is_document, &mut |object| reader.take(object))?;
+    reader.end()?;
+    let is_one = runs.count == 1;
+    let Some(last) = runs.last() else {
+        return Err(match broken {
             Some(why) => format!("its JSON cannot be read: {why}"),
             None => "it has no result of iperf3 (`start`, `intervals`, `end`)".to_owned(),
         });
-    }
-    too_many(all.len())?;
-    let is_one = all.len() == 1;
-    let runs = (1..).zip(&all).map(|(number, document)| {
-        let mut run = document.run(file);
-        run.imported.place = (!is_one).then(|| format!("document {number}"));
-        run
-    });
-    let mut runs: Vec<Run> = runs.collect();
-    if let (Some(broken), Some(last)) = (found.broken, runs.last_mut()) {
+    };
+    if let Some(broken) = broken {
         last.note(format!("{file}: {broken}"));
     }
-    Ok(runs)
+    last.imported.place.take_if(|_| is_one);
+    Ok(())
 }
 
 #[derive(Default)]
@@ -60,22 +59,26 @@ struct Document<'a> {
     is_of_events: bool,
 }
 
-/// The documents, with the events of each stream (`--json-stream`) combined into the one that iperf3
-/// would otherwise have written. `--json-stream-full-output` writes the whole document after its
-/// events; it then replaces them.
-fn combined(objects: Vec<Object>) -> Vec<Document> {
-    let mut all: Vec<Document> = Vec::new();
-    for object in objects {
+/// Takes documents, and combines the events of each stream (`--json-stream`) into the one that
+/// iperf3 would otherwise have written. `--json-stream-full-output` writes the whole document after
+/// its events; it then replaces them.
+struct Reader<'a, 'r, 't> {
+    file: &'r str,
+    runs: &'r mut Runs<'t>,
+    document: Option<Document<'a>>,
+}
+
+impl<'a> Reader<'a, '_, '_> {
+    fn take(&mut self, object: Object<'a>) -> Result<(), String> {
         let Some(event) = object.text("event") else {
-            if all.last().is_some_and(|last| last.is_of_events) {
-                all.pop();
-            }
-            all.push(Document {
+            self.document.take_if(|last| last.is_of_events);
+            self.end()?;
+            self.document = Some(Document {
                 intervals: object.list("intervals"),
                 object,
                 is_of_events: false,
             });
-            continue;
+            return Ok(());
         };
         // The server's output may come before the client's start.
         let is_begun = |last: &Document| {
@@ -83,22 +86,31 @@ fn combined(objects: Vec<Object>) -> Vec<Document> {
             !last.intervals.is_empty() || keys.any(|(key, _)| !key.starts_with("server_output"))
         };
         let is_new = |last: &Document| !last.is_of_events || event == "start" && is_begun(last);
-        if all.last().is_none_or(is_new) {
-            let is_of_events = true;
-            all.push(Document {
-                is_of_events,
-                ..Document::default()
-            });
+        if self.document.as_ref().is_some_and(is_new) {
+            self.end()?;
         }
-        let data = object.0.into_iter().rfind(|(key, _)| key == "data");
-        if let (Some((_, data)), Some(last)) = (data, all.last_mut()) {
-            match event == "interval" {
-                true => last.intervals.push(data),
-                false => last.object.0.push((event, data)),
+        let last = self.document.get_or_insert_with(|| Document {
+            is_of_events: true,
+            ..Document::default()
+        });
+        match object.0.into_iter().rfind(|(key, _)| key == "data") {
+            Some((_, data)) if event == "interval" => last.intervals.push(data),
+            Some((_, data)) if last.object.0.len() < MOST_KEYS => {
+                last.object.0.push((event, data));
             }
+            _ => {}
         }
+        Ok(())
     }
-    all
+
+    fn end(&mut self) -> Result<(), String> {
+        let Some(document) = self.document.take() else {
+            return Ok(());
+        };
+        let mut run = document.run(self.file);
+        run.imported.place = Some(format!("document {}", self.runs.count + 1));
+        self.runs.push(run)
+    }
 }
 
 impl Document<'_> {

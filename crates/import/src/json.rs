@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::value::RawValue;
 
 /// The most keys of an object and elements of a list: a program's document has fewer.
-const MOST_KEYS: usize = 10_000;
+pub(crate) const MOST_KEYS: usize = 10_000;
 const MOST_ELEMENTS: usize = 1_000_000;
 
 /// How deep documents may be in other objects.
@@ -144,45 +144,65 @@ pub(crate) fn of(raw: &RawValue) -> Option<Object<'_>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-#[derive(Default)]
-pub(crate) struct Documents<'a> {
-    pub all: Vec<Object<'a>>,
+/// The documents of a text, with what is between them.
+pub(crate) struct Documents<'a, 't> {
+    text: &'a str,
+    is_one: fn(&Object) -> bool,
+    take: &'t mut dyn FnMut(Object<'a>) -> Result<(), String>,
     /// What is no JSON, with its line.
-    pub broken: Option<String>,
+    broken: Option<String>,
 }
 
-impl<'a> Documents<'a> {
-    /// The documents of a text, with what was between them.
-    pub fn of(text: &'a str, is_one: fn(&Object) -> bool) -> Documents<'a> {
-        let (mut found, mut at, mut broken) = (Documents::default(), 0, 0);
-        while let Some(begin) = text[at..].find('{').map(|begin| at + begin) {
-            found.pass(text, at, begin);
-            let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
+impl<'a> Documents<'a, '_> {
+    /// Gives each document to `take`, in order; the result is the first thing that is no JSON.
+    pub fn each(
+        text: &'a str,
+        is_one: fn(&Object) -> bool,
+        take: &mut dyn FnMut(Object<'a>) -> Result<(), String>,
+    ) -> Result<Option<String>, String> {
+        let broken = None;
+        let mut found = Documents {
+            text,
+            is_one,
+            take,
+            broken,
+        };
+        found.read()?;
+        Ok(found.broken)
+    }
+
+    fn read(&mut self) -> Result<(), String> {
+        let (mut at, mut broken) = (0, 0);
+        while let Some(begin) = self.text[at..].find('{').map(|begin| at + begin) {
+            self.pass(at, begin);
+            let mut values = serde_json::Deserializer::from_str(&self.text[begin..]).into_iter();
             at = begin + 1;
             match values.next() {
                 Some(Ok(raw)) => {
                     at = begin + values.byte_offset();
-                    found.take(raw, is_one, DEPTH);
+                    self.take(raw, DEPTH)?;
                 }
                 Some(Err(error)) if broken < MOST_BROKEN => {
                     broken += 1;
-                    found.broken.get_or_insert_with(|| {
+                    let text = self.text;
+                    self.broken.get_or_insert_with(|| {
                         let line = line_at(text, begin) + error.line() - 1;
                         format!("line {line} is cut or damaged: {error}")
                     });
                 }
-                _ => return found,
+                _ => return Ok(()),
             }
         }
-        found.pass(text, at, text.len());
-        found
+        self.pass(at, self.text.len());
+        Ok(())
     }
 
     /// Says what was left out between documents, but not twice.
-    fn pass(&mut self, text: &str, from: usize, to: usize) {
-        let between = text[from..to].trim_matches(|c: char| c.is_whitespace() || "[],".contains(c));
+    fn pass(&mut self, from: usize, to: usize) {
+        let all = &self.text[from..to];
+        let between = all.trim_matches(|c: char| c.is_whitespace() || "[],".contains(c));
         if !between.is_empty() && self.broken.is_none() {
-            let line = line_at(text, from + text[from..to].find(between).unwrap_or(0));
+            let line = line_at(self.text, from + all.find(between).unwrap_or(0));
             let first = between.lines().next().unwrap_or_default();
             let begin: String = first.chars().take(60).collect();
             let broken = format!("line {line} is no JSON and was left out: {begin:?}");
@@ -190,17 +210,18 @@ impl<'a> Documents<'a> {
         }
     }
 
-    fn take(&mut self, raw: &'a RawValue, is_one: fn(&Object) -> bool, depth: usize) {
+    fn take(&mut self, raw: &'a RawValue, depth: usize) -> Result<(), String> {
         let Some(object) = of(raw).filter(|_| depth > 0) else {
-            return;
+            return Ok(());
         };
-        if is_one(&object) {
-            return self.all.push(object);
+        if (self.is_one)(&object) {
+            return (self.take)(object);
         }
         for (_, value) in object.0 {
-            let inner = elements(value).into_iter().chain([value]);
-            inner.for_each(|value| self.take(value, is_one, depth - 1));
+            let mut inner = elements(value).into_iter().chain([value]);
+            inner.try_for_each(|value| self.take(value, depth - 1))?;
         }
+        Ok(())
     }
 }
 
@@ -214,7 +235,11 @@ fn line_at(text: &str, at: usize) -> usize {
 /// `nan`, `-nan` and `inf` outside of strings become null, the only meaning that programs give
 /// them.
 pub(crate) fn without_nan(text: &str) -> Cow<'_, str> {
-    if !text.contains("nan") && !text.contains("inf") {
+    let is_value = |at: usize| text[..at].trim_end().ends_with([':', ',', '[', '-']);
+    let mut words = ["nan", "inf"]
+        .iter()
+        .flat_map(|word| text.match_indices(word));
+    if !words.any(|(at, _)| is_value(at)) {
         return Cow::Borrowed(text);
     }
     let mut cleaned = String::with_capacity(text.len());
@@ -246,14 +271,24 @@ mod tests {
     #[test]
     fn what_strict_readers_refuse_is_read() {
         let text = without_nan(r#"{"a": -nan, "a": 2, "b": "nan \" nan"} {"c": inf} {"d":"#);
-        let found = Documents::of(&text, |_| true);
-        assert_eq!(found.all[0].number("a"), Some(2.0));
-        assert_eq!(found.all[0].text("b").as_deref(), Some("nan \" nan"));
-        assert_eq!(found.all[1].get("c"), Some("null"));
-        assert!(found.all.len() == 2 && found.broken.is_some());
+        let (found, broken) = all(&text);
+        assert_eq!(found[0].number("a"), Some(2.0));
+        assert_eq!(found[0].text("b").as_deref(), Some("nan \" nan"));
+        assert_eq!(found[1].get("c"), Some("null"));
+        assert!(found.len() == 2 && broken.is_some());
         let text = r#"{"a": 18446744073709551615, "b": -1, "c": 7}"#;
-        let object = &Documents::of(text, |_| true).all[0];
+        let object = &all(text).0[0];
         let numbers = ["a", "b", "c"].map(|key| object.number(key));
         assert_eq!(numbers, [None, None, Some(7.0)]);
+    }
+
+    fn all(text: &str) -> (Vec<Object<'_>>, Option<String>) {
+        let mut found = Vec::new();
+        let mut take = |object| {
+            found.push(object);
+            Ok(())
+        };
+        let broken = Documents::each(text, |_| true, &mut take).expect("documents");
+        (found, broken)
     }
 }

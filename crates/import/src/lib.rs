@@ -13,8 +13,9 @@ mod text;
 use std::borrow::Cow;
 use std::io::Read as _;
 
-pub use execution::{Head, execution};
+pub use execution::{Execution, Head, execution};
 pub use run::Run;
+use run::Runs;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
@@ -28,28 +29,34 @@ pub enum ImportError {
     },
 }
 
-type Read = fn(&str, &str) -> Result<Vec<Run>, String>;
+type Read = fn(&str, &str, &mut Runs) -> Result<(), String>;
 
 /// A file format: its name, whether a text has it, and how that is read.
 #[derive(Debug)]
 pub struct Format(pub &'static str, fn(&str) -> bool, Read);
 
 impl Format {
-    /// The runs of a text that is read as this format, whatever it looks like. `file` is the name
-    /// that errors use.
+    /// Gives the runs of a text that is read as this format, whatever it looks like. `file` is the
+    /// name that errors use.
     ///
     /// # Errors
-    /// The error, and how much could be read.
-    pub fn read(&self, file: &str, text: &str) -> Result<Vec<Run>, ImportError> {
-        let all = self.2(file, text).map_err(|reason| self.broken(file, reason))?;
-        Ok(all.into_iter().map(Run::without_impossible).collect())
-    }
-
-    fn broken(&self, file: &str, reason: String) -> ImportError {
-        ImportError::Broken {
-            file: file.to_owned(),
-            format: self.0,
-            reason,
+    /// The error, and how much could be read; runs before it were given.
+    pub fn read(
+        &self,
+        file: &str,
+        text: &str,
+        take: &mut dyn FnMut(Run),
+    ) -> Result<(), ImportError> {
+        let mut runs = Runs::new(take);
+        let read = self.2(file, text, &mut runs);
+        runs.end();
+        match read {
+            Ok(()) if runs.count > 0 => Ok(()),
+            read => Err(ImportError::Broken {
+                file: file.to_owned(),
+                format: self.0,
+                reason: read.err().unwrap_or_else(|| "it holds no run".to_owned()),
+            }),
         }
     }
 }
@@ -93,22 +100,32 @@ const UTF16: &str = "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF
 /// Programs whose texts are known but not read.
 const UNREAD: [&str; 3] = ["sockperf", "ntttcp", "qperf"];
 
-/// The runs of a file. `file` is the name that errors use; the content determines the format.
+/// The runs of a file.
+///
+/// # Errors
+/// As [`each`].
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Run>, ImportError> {
+    let mut runs = Vec::new();
+    each(file, bytes, &mut |run| runs.push(run))?;
+    Ok(runs)
+}
+
+/// Gives each run of a file, of which there is at least one. `file` is the name that errors use; the
+/// content determines the format.
+///
+/// # Errors
+/// Why the file cannot be read; runs before that were given.
+pub fn each(file: &str, bytes: &[u8], take: &mut dyn FnMut(Run)) -> Result<(), ImportError> {
     let unknown = |found: String| ImportError::Unknown {
         file: file.to_owned(),
         found,
     };
     let bytes = unpacked(bytes).map_err(unknown)?;
     let text = text_of(&bytes).map_err(unknown)?;
-    let Some(format) = FORMATS.iter().find(|format| format.1(text)) else {
-        return Err(unknown(unsupported(text)));
-    };
-    let runs = format.read(file, text)?;
-    if runs.is_empty() {
-        return Err(format.broken(file, "it holds no run".into()));
+    match FORMATS.iter().find(|format| format.1(text)) {
+        Some(format) => format.read(file, text, take),
+        None => Err(unknown(unsupported(text))),
     }
-    Ok(runs)
 }
 
 fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {

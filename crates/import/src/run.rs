@@ -1,5 +1,6 @@
 //! One run as the file of another program reports it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bitcost_model::conditions::Direction;
@@ -24,12 +25,45 @@ const ORDERED: [[&str; 2]; 5] = [
 ];
 const EDGES: f64 = 1.1;
 
+/// The most runs of a file.
 const MOST_RUNS: usize = 10_000;
 
-pub(crate) fn too_many(runs: usize) -> Result<(), String> {
-    match runs > MOST_RUNS {
-        true => Err(format!("it holds more than {MOST_RUNS} runs")),
-        false => Ok(()),
+/// Takes the runs of a file one by one. The last one waits for what the file may still say of it.
+pub(crate) struct Runs<'a> {
+    take: &'a mut dyn FnMut(Run),
+    last: Option<Run>,
+    pub count: usize,
+}
+
+impl<'a> Runs<'a> {
+    pub fn new(take: &'a mut dyn FnMut(Run)) -> Runs<'a> {
+        let (last, count) = (None, 0);
+        Runs { take, last, count }
+    }
+
+    pub fn push(&mut self, run: Run) -> Result<(), String> {
+        if self.count == MOST_RUNS {
+            return Err(format!("it holds more than {MOST_RUNS} runs"));
+        }
+        self.end();
+        self.count += 1;
+        self.last = Some(run);
+        Ok(())
+    }
+
+    pub fn last(&mut self) -> Option<&mut Run> {
+        self.last.as_mut()
+    }
+
+    pub fn pop(&mut self) -> Option<Run> {
+        self.count -= usize::from(self.last.is_some());
+        self.last.take()
+    }
+
+    pub fn end(&mut self) {
+        if let Some(last) = self.last.take() {
+            (self.take)(last.without_impossible());
+        }
     }
 }
 
@@ -119,7 +153,7 @@ impl Run {
         &mut self,
         end: Role,
         [begin_s, end_s]: [f64; 2],
-        figures: &[(&str, Option<f64>)],
+        figures: &[(&'static str, Option<f64>)],
     ) {
         if self.imported.intervals.len() >= MOST_INTERVALS {
             return self.note(format!(
@@ -130,12 +164,14 @@ impl Run {
         if is_possible(&begin_s) && is_possible(&end_s) && end_s > begin_s {
             let figures = figures
                 .iter()
-                .filter_map(|(name, value)| Some(((*name).to_owned(), value.filter(is_possible)?)));
+                .filter_map(|(name, value)| Some(((*name).into(), value.filter(is_possible)?)));
+            let mut figures: Vec<(Cow<str>, f64)> = figures.collect();
+            figures.sort_by(|one, other| one.0.cmp(&other.0));
             self.imported.intervals.push(ImportedInterval {
                 end,
                 begin_s,
                 end_s,
-                figures: figures.collect(),
+                figures,
             });
         }
     }
@@ -150,7 +186,7 @@ impl Run {
     }
 
     /// Leaves out what cannot be, with a note.
-    pub(crate) fn without_impossible(mut self) -> Run {
+    fn without_impossible(mut self) -> Run {
         let mut notes = Vec::new();
         self.imported.figures.retain(|name, value| {
             let is_possible = value.is_finite()

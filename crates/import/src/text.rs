@@ -9,11 +9,14 @@ use bitcost_model::record::Role;
 use regex_lite::{Captures, Regex};
 
 use crate::iperf3::mean;
-use crate::run::{Run, Way, too_many};
+use crate::run::{Run, Runs, Way};
 
 /// The longest line that can be one of these, in bytes, and in how many lines one must be.
 const LINE_BYTES: usize = 1000;
 const HEAD_LINES: usize = 10_000;
+
+/// All flows, as version 2 writes them in CSV.
+const SUM: i32 = -1;
 
 /// The most lines with rates in a run.
 const MOST_RATES: usize = 1_000_000;
@@ -21,15 +24,23 @@ const MOST_RATES: usize = 1_000_000;
 struct Form {
     is: &'static str,
     tool: &'static str,
+    /// What each of its lines has, looked for before the slower form is.
+    mark: &'static str,
     regex: Regex,
 }
 
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     let form = |line: &'static str| {
         let (is, rest) = line.split_once(' ')?;
-        let (tool, regex) = rest.split_once(' ')?;
+        let (tool, rest) = rest.split_once(' ')?;
+        let (mark, regex) = rest.split_once(' ')?;
         let regex = Regex::new(regex).ok()?;
-        Some(Form { is, tool, regex })
+        Some(Form {
+            is,
+            tool,
+            mark,
+            regex,
+        })
     };
     let lines = include_str!("text.txt").lines();
     let rows = lines.filter(|line| !line.starts_with('#'));
@@ -38,7 +49,7 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
 
 fn form_of(line: &str) -> Option<(&'static Form, Captures<'_>)> {
     let line = Some(line.trim_end()).filter(|line| line.len() <= LINE_BYTES)?;
-    let mut forms = FORMS.iter();
+    let mut forms = FORMS.iter().filter(|form| line.contains(form.mark));
     forms.find_map(|form| Some((form, form.regex.captures(line)?)))
 }
 
@@ -49,25 +60,20 @@ pub(crate) fn is(text: &str) -> bool {
     lines.any(|line| form_of(line).is_some_and(is_own))
 }
 
-pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
-    let mut reader = Reader {
-        file,
-        ..Reader::default()
-    };
+pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
+    let mut reader = Reader::default();
     for (number, line) in (1..).zip(text.lines()) {
-        reader.number = number;
+        (reader.file, reader.number) = (file, number);
         if let Some((form, groups)) = form_of(line).filter(|_| !line.contains("(omitted)")) {
-            reader.line(form, &Groups(groups));
+            reader.line(form, &Groups(groups), runs)?;
             if reader.rates.len() > MOST_RATES {
                 return Err(format!(
                     "line {number}: a test of more than {MOST_RATES} lines with a rate"
                 ));
             }
-            too_many(reader.runs.len())?;
         }
     }
-    reader.end();
-    Ok(reader.runs)
+    reader.end(runs)
 }
 
 struct Groups<'a>(Captures<'a>);
@@ -81,6 +87,14 @@ impl Groups<'_> {
         self.word(name)?.parse().ok()
     }
 
+    /// The flow that a line is about; absent for `FD`, the sum of both directions.
+    fn id(&self) -> Option<i32> {
+        match self.word("id")? {
+            "SUM" => Some(SUM),
+            id => id.parse().ok(),
+        }
+    }
+
     /// The share of lost datagrams in per cent. Duplicates can make the count negative, which says
     /// nothing.
     fn loss_pct(&self) -> Option<f64> {
@@ -90,9 +104,8 @@ impl Groups<'_> {
 }
 
 /// A line of iperf with the rate of one flow, or of all (`SUM`; −1 in CSV).
-#[derive(Clone)]
 struct Rate {
-    id: String,
+    id: i32,
     is_back: bool,
     /// The end that counted, where the line says it.
     end: Option<Role>,
@@ -112,10 +125,8 @@ impl Rate {
         };
         let power = unit.chars().next().and_then(|letter| "KMGT".find(letter));
         let power = power.map_or(0, |place| place as i32 + 1);
-        // `FD` is the sum of both directions.
-        let id = groups.word("id").filter(|id| !id.starts_with("FD"))?;
         Some(Rate {
-            id: id.to_owned(),
+            id: groups.id()?,
             is_back: matches!(groups.word("way"), Some("RX-C" | "TX-S")),
             end: groups.word("role").map(|role| match role {
                 "sender" => Role::Sender,
@@ -130,13 +141,13 @@ impl Rate {
     }
 
     /// Its flow and way, and whether their sender counted it.
-    fn flow(&self) -> (String, bool, Option<bool>) {
+    fn flow(&self) -> (i32, bool, Option<bool>) {
         let is_sent = self.end.map(|end| end == Role::Sender);
-        (self.id.clone(), self.is_back, is_sent)
+        (self.id, self.is_back, is_sent)
     }
 
     fn is_sum(&self) -> bool {
-        ["SUM", "-1"].contains(&self.id.as_str())
+        self.id == SUM
     }
 }
 
@@ -144,15 +155,14 @@ impl Rate {
 struct Reader<'a> {
     file: &'a str,
     number: u64,
-    runs: Vec<Run>,
     /// What is known of the run that is being read, and its lines.
     run: Option<Run>,
     rates: Vec<Rate>,
     /// Of each flow and end, whether it has begun, and whether it has gone on.
-    known: HashMap<(String, bool, Option<bool>), [bool; 2]>,
+    known: HashMap<(i32, bool, Option<bool>), [bool; 2]>,
     /// The port of version 2's listener, and the flows that come to it at the client.
     port: Option<String>,
-    backs: HashSet<String>,
+    backs: HashSet<i32>,
     way: Way,
     /// The hosts of the first flow, the local one first: of both directions, those of the client's.
     hosts: [Option<String>; 2],
@@ -175,11 +185,11 @@ impl Reader<'_> {
         })
     }
 
-    fn line(&mut self, form: &Form, groups: &Groups) {
+    fn line(&mut self, form: &Form, groups: &Groups, runs: &mut Runs) -> Result<(), String> {
         let word = |name| groups.word(name).map(str::to_owned);
         match form.is {
             "begin" | "head" => {
-                self.end();
+                self.end(runs)?;
                 self.way = Way {
                     direction: Direction::Forward,
                     is_server: groups.word("server").is_some(),
@@ -189,7 +199,7 @@ impl Reader<'_> {
             }
             "hosts" => {
                 if !self.rates.is_empty() {
-                    self.end();
+                    self.end(runs)?;
                 }
                 self.hosts(groups);
             }
@@ -200,7 +210,7 @@ impl Reader<'_> {
             "failure" => self.run(form.tool).error = word("error"),
             "rate" => {
                 if let Some(rate) = Rate::of(groups) {
-                    self.rate(rate, groups.word("unit").is_none());
+                    self.rate(rate, groups.word("unit").is_none(), runs)?;
                     self.hosts(groups);
                 }
             }
@@ -216,15 +226,16 @@ impl Reader<'_> {
                 let run = self.run(form.tool);
                 run.interval(Role::Receiver, span, &figures);
             }
-            _ => self.figures(form, groups),
+            _ => return self.figures(form, groups, runs),
         }
+        Ok(())
     }
 
     fn hosts(&mut self, groups: &Groups) {
         self.is_three |= groups.word("three").is_some();
         let is_back = groups.word("port").zip(self.port.as_deref());
         if !self.way.is_server && !self.is_three && is_back.is_some_and(|(own, port)| own == port) {
-            self.backs.extend(groups.word("id").map(str::to_owned));
+            self.backs.extend(groups.id());
         }
         let tool = if self.is_three { "iperf3" } else { "iperf" };
         self.run(tool);
@@ -235,7 +246,7 @@ impl Reader<'_> {
         }
     }
 
-    fn rate(&mut self, mut rate: Rate, is_csv: bool) {
+    fn rate(&mut self, mut rate: Rate, is_csv: bool, runs: &mut Runs) -> Result<(), String> {
         let has_words = self.has_words || rate.end.is_some();
         if self.is_report {
             rate.end = Some(Role::Receiver);
@@ -248,15 +259,16 @@ impl Reader<'_> {
         let begins = rate.span[0] == 0.0;
         let [has_begun, goes_on] = *self.known.entry(rate.flow()).or_default();
         if begins && has_begun && !goes_on && (is_csv || rate.end.is_some()) {
-            self.end();
+            self.end(runs)?;
         }
         self.known.entry(rate.flow()).or_default()[usize::from(!begins)] = true;
         self.has_words = has_words;
         self.run("iperf");
         self.rates.push(rate);
+        Ok(())
     }
 
-    fn figures(&mut self, form: &Form, groups: &Groups) {
+    fn figures(&mut self, form: &Form, groups: &Groups, runs: &mut Runs) -> Result<(), String> {
         let mut figures = Vec::new();
         let names = form.regex.capture_names().flatten();
         let is_figure = |name: &&str| {
@@ -272,7 +284,7 @@ impl Reader<'_> {
         // nuttcp's sender may say its retransmits below what ended the run.
         let is_late = form.is == "figures" && form.tool == "nuttcp" && self.run.is_none();
         if is_late {
-            self.run = self.runs.pop();
+            self.run = runs.pop();
         }
         let run = self.run(form.tool);
         for (name, value) in figures {
@@ -304,17 +316,17 @@ impl Reader<'_> {
             "half" => has_both.iter().all(Option::is_some),
             _ => true,
         };
-        if is_whole {
-            self.end();
+        match is_whole {
+            true => self.end(runs),
+            false => Ok(()),
         }
     }
 
     /// Ends the run that is being read.
-    fn end(&mut self) {
+    fn end(&mut self, runs: &mut Runs) -> Result<(), String> {
         let next = Reader {
             file: self.file,
             number: self.number,
-            runs: std::mem::take(&mut self.runs),
             way: self.way,
             is_udp: self.is_udp,
             port: self.port.clone(),
@@ -322,18 +334,19 @@ impl Reader<'_> {
         };
         let mut own = std::mem::replace(self, next);
         let Some(mut run) = own.run.take() else {
-            return;
+            return Ok(());
         };
         if !own.rates.is_empty() {
             own.sum_up(&mut run);
         }
         own.way.hosts(&mut run, own.hosts);
         if run.error.is_some() || !run.imported.figures.is_empty() {
-            self.runs.push(run);
+            runs.push(run)?;
         } else if let Some(version) = run.imported.tool_version {
             // It stands above the line by which its run begins.
             self.run("iperf3").imported.tool_version = Some(version);
         }
+        Ok(())
     }
 
     /// The totals and intervals of iperf's lines, and whether only the way back is there. The totals
@@ -346,14 +359,13 @@ impl Reader<'_> {
         let mut seen = HashSet::new();
         let is_silent = self.is_silent();
         let may_be = |rate: &Rate| !self.has_words && (!is_silent || rate.jitter_us.is_some());
-        let mut is_total = |rate: &Rate| {
+        let is_total = |rate: &Rate| {
             rate.end.is_some() || may_be(rate) && is_whole(rate) && seen.insert(rate.flow())
         };
-        let lines = self.rates.iter().rev().cloned();
-        let (mut totals, mut intervals): (Vec<Rate>, Vec<Rate>) =
-            lines.partition(|rate| is_total(rate));
-        totals.reverse();
-        intervals.reverse();
+        let mut are_totals: Vec<bool> = self.rates.iter().rev().map(is_total).collect();
+        let mut intervals = std::mem::take(&mut self.rates);
+        let is_next = |_: &mut Rate| are_totals.pop() == Some(true);
+        let mut totals: Vec<Rate> = intervals.extract_if(.., is_next).collect();
         if totals.is_empty() {
             let silent = "no total: the test did not finish";
             run.error.get_or_insert(silent.to_owned());
@@ -421,7 +433,7 @@ impl Reader<'_> {
             }
         }
         let own = totals.iter().filter(|rate| !rate.is_sum() && !rate.is_back);
-        let flows: HashSet<&str> = own.map(|rate| rate.id.as_str()).collect();
+        let flows: HashSet<i32> = own.map(|rate| rate.id).collect();
         run.setting("flows", Some(flows.len() as f64));
         if self.has_words || self.is_three {
             run.imported.tool = "iperf3".to_owned();
@@ -466,26 +478,21 @@ fn without_zeros(run: &mut Run, totals: Vec<Rate>, intervals: &[Rate], end: Role
     let moved: HashSet<bool> = moved.map(|rate| rate.is_back).collect();
     let is_kept = |rate: &Rate| known.contains(&side(rate)) || !moved.contains(&rate.is_back);
     let (mut kept, zeros): (Vec<Rate>, Vec<Rate>) = totals.into_iter().partition(is_kept);
-    let mut sums: HashMap<(&str, bool), [f64; 2]> = HashMap::new();
+    let mut sums: HashMap<(i32, bool), [f64; 2]> = HashMap::new();
     for rate in intervals {
-        let [mbit, seconds] = sums.entry((&rate.id, rate.is_back)).or_default();
+        let [mbit, seconds] = sums.entry((rate.id, rate.is_back)).or_default();
         let length = rate.span[1] - rate.span[0];
         *mbit += rate.mbps * length;
         *seconds += length;
     }
-    for zero in &zeros {
+    for zero in zeros {
         // Of several totals of a flow the first.
-        let sum = sums.remove(&(zero.id.as_str(), zero.is_back));
-        let [mbit, seconds] = sum.unwrap_or_default();
+        let [mbit, seconds] = sums.remove(&(zero.id, zero.is_back)).unwrap_or_default();
         let is_alone = known.iter().all(|(is_back, _)| *is_back != zero.is_back);
         if is_alone && seconds > 0.0 {
             run.note("a rate is the mean of its intervals: the total in the file is 0");
             let (mbps, end) = (mbit / seconds, Some(end));
-            kept.push(Rate {
-                mbps,
-                end,
-                ..zero.clone()
-            });
+            kept.push(Rate { mbps, end, ..zero });
         }
     }
     kept

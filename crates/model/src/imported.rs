@@ -1,9 +1,10 @@
 //! The content of another program's result file about one run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::record::Role;
 use crate::study::Label;
@@ -50,5 +51,25 @@ pub struct ImportedInterval {
     pub begin_s: f64,
     /// Its end, in seconds after the start of the run.
     pub end_s: f64,
-    pub figures: BTreeMap<String, f64>,
+    /// Metrics, by bitcost's names: few of many intervals, which maps would take more memory for.
+    #[serde(serialize_with = "as_map", deserialize_with = "of_map")]
+    #[schemars(with = "BTreeMap<String, f64>")]
+    pub figures: Vec<(Cow<'static, str>, f64)>,
+}
+
+impl ImportedInterval {
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        let of = self.figures.iter().find(|(known, _)| known == name);
+        of.map(|(_, value)| *value)
+    }
+}
+
+fn as_map<S: Serializer>(pairs: &[(Cow<'static, str>, f64)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
+fn of_map<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(Cow<'static, str>, f64)>, D::Error> {
+    let map = BTreeMap::<String, f64>::deserialize(from)?;
+    let pairs = map.into_iter().map(|(name, value)| (name.into(), value));
+    Ok(pairs.collect())
 }

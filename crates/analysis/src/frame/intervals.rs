@@ -69,9 +69,9 @@ fn of_end(end: &EndpointRecord) -> Vec<Stretch> {
             .map(|span| (span.cpu, 100.0 * (span.busy_seconds / step.seconds)))
             .collect();
         let busy: f64 = cpus.iter().map(|(_, pct)| pct).sum();
-        let busy = (!cpus.is_empty()).then(|| (CPU_UTIL.to_owned(), busy / cpus.len() as f64));
+        let busy = (!cpus.is_empty()).then(|| (CPU_UTIL.into(), busy / cpus.len() as f64));
         let figures = COLUMNS.iter();
-        let figures = figures.filter_map(|(name, of)| Some(((*name).to_owned(), of(&step)?)));
+        let figures = figures.filter_map(|(name, of)| Some(((*name).into(), of(&step)?)));
         let of = ImportedInterval {
             end: end.role,
             begin_s: seconds(step.first),
@@ -136,7 +136,7 @@ pub fn intervals_table(executions: &[Findings]) -> Table {
                 let mut row = head.clone();
                 row.extend([status, stretch.of.end.name()].map(Value::from));
                 row.extend([stretch.of.begin_s, stretch.of.end_s].map(Value::from));
-                let figure = |name| Value::from(stretch.of.figures.get(name).copied());
+                let figure = |name: &String| Value::from(stretch.of.figure(name));
                 row.extend(figures.iter().map(figure));
                 let busy = |cpu: &u32| {
                     let mut cpus = stretch.cpus.iter();
@@ -159,7 +159,8 @@ fn is_figure(name: &str) -> bool {
 fn present<'a>(stretches: impl Iterator<Item = &'a Stretch>) -> (Vec<String>, Vec<u32>) {
     let (mut names, mut cpus) = (BTreeSet::new(), BTreeSet::new());
     for stretch in stretches {
-        names.extend(stretch.of.figures.keys().cloned());
+        let own = stretch.of.figures.iter();
+        names.extend(own.map(|(name, _)| name.to_string()));
         cpus.extend(stretch.cpus.iter().map(|(cpu, _)| *cpu));
     }
     let known = COLUMNS.iter().map(|(name, _)| (*name).to_owned());

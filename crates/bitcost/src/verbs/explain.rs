@@ -12,6 +12,7 @@ use bitcost_render::explained::{explanation_folded, explanation_json, explanatio
 use crate::failure::Failure;
 use crate::opened::{self, Reading};
 use crate::terminal::columns;
+use crate::verbs::import::read_limited;
 use crate::{output, own_json};
 
 #[derive(clap::Args)]
@@ -65,10 +66,11 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
     if let Some(failure) = own_json::refused(path) {
         return Err(failure);
     }
-    let bytes = std::fs::read(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
-    let found = bitcost_import::read(&shown.to_string(), &bytes)
+    let bytes = read_limited(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
+    let mut runs: Vec<RunFigures> = Vec::new();
+    let mut take = |run| runs.push(figures((runs.len() as u64 + 1, &run)));
+    bitcost_import::each(&shown.to_string(), &bytes, &mut take)
         .map_err(|error| Failure::Usage(error.to_string()))?;
-    let runs: Vec<RunFigures> = (1..).zip(&found).map(figures).collect();
     Ok(explain_table(
         format!("{shown}: {} of another program", counted(runs.len(), "run")),
         &runs,

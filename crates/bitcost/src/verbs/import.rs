@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bitcost_execute::labs::{self, Options};
-use bitcost_execute::store::{USUAL_PARENT, Writer, stamped};
-use bitcost_import::{Head, ImportError, Run};
+use bitcost_execute::store::{StoreError, USUAL_PARENT, Writer, stamped};
+use bitcost_import::{Execution, Head, ImportError};
 use bitcost_model::event::Event;
 use bitcost_model::units::counted;
 use bitcost_study::topology::to_toml;
@@ -39,7 +39,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     {
         return print_lab(file, arguments.mininet_compat);
     }
-    let found = read_all(&arguments.files)?;
+    let mut execution = Execution::default();
+    let files = read_all(&arguments.files, &mut execution)?;
     let name = arguments
         .name
         .clone()
@@ -52,11 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
     };
-    let events = bitcost_import::execution(found, head);
-    let count = |is: fn(&Event) -> bool| events.iter().filter(|event| is(event)).count();
-    let failed = count(|event| matches!(event, Event::RunFailed { .. }));
-    let runs = failed + count(|event| matches!(event, Event::RunImported { .. }));
-    let folder = write(&arguments.out, &name, &events)?;
+    let (folder, [runs, failed]) = write(&arguments.out, &files, execution, head)?;
     let failures = match failed {
         0 => String::new(),
         _ => format!(", {failed} of them without a result"),
@@ -65,21 +62,67 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&folder.display().to_string())
 }
 
-/// Writes the log; the folder, of which nothing stays where that fails.
-fn write(parent: &Path, name: &str, events: &[Event]) -> Result<PathBuf, Failure> {
-    let mut writer = Writer::create(parent, &stamped(&file_name(name)), 0)?;
-    let folder = writer.folder().to_owned();
-    for event in events {
-        if let Err(error) = writer.append(event) {
+/// A file's name and its content.
+type Content = (String, Vec<u8>);
+
+/// Writes the log; of its folder, and of those above it, nothing stays that was not there where that
+/// fails. The numbers are of runs, and of those without a result.
+fn write(
+    parent: &Path,
+    files: &[Content],
+    execution: Execution,
+    head: Head,
+) -> Result<(PathBuf, [usize; 2]), Failure> {
+    let missing = parent.ancestors().take_while(|folder| !folder.exists());
+    let missing: Vec<&Path> = missing.collect();
+    let written = Writer::create(parent, &stamped(&file_name(head.name)), 0).and_then(|writer| {
+        let folder = writer.folder().to_owned();
+        let counts = append(writer, files, execution, head).inspect_err(|_| {
             let _ = std::fs::remove_dir_all(&folder);
-            return Err(error.into());
-        }
+        });
+        Ok((folder, counts?))
+    });
+    if written.is_err() {
+        let _ = missing.into_iter().try_for_each(std::fs::remove_dir);
     }
-    Ok(folder)
+    Ok(written?)
 }
 
-/// The runs of all files, or an error that names every file without runs with its reason.
-fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
+/// Appends the events of each run, which are made one by one: all of them would take many times the
+/// memory of their files.
+fn append(
+    mut writer: Writer,
+    files: &[Content],
+    mut execution: Execution,
+    head: Head,
+) -> Result<[usize; 2], StoreError> {
+    let end = Execution::end(head.at);
+    for event in &execution.begin(head) {
+        writer.append(event)?;
+    }
+    let mut counts = [0; 2];
+    let mut written = Ok(0);
+    for (file, bytes) in files {
+        // That it can be read is known.
+        let _ = bitcost_import::each(file, bytes, &mut |run| {
+            for event in execution.events(run) {
+                let failed = usize::from(matches!(event, Event::RunFailed { .. }));
+                let imported = usize::from(matches!(event, Event::RunImported { .. }));
+                counts = [counts[0] + failed + imported, counts[1] + failed];
+                if written.is_ok() {
+                    written = writer.append(&event);
+                }
+            }
+        });
+    }
+    written?;
+    writer.append(&end)?;
+    Ok(counts)
+}
+
+/// The content of all files, whose runs are shown to the execution, or an error that names every file
+/// without runs with its reason.
+fn read_all(files: &[PathBuf], execution: &mut Execution) -> Result<Vec<Content>, Failure> {
     if let [file] = files
         && let Some(failure) = own_json::refused(file)
     {
@@ -90,8 +133,9 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
         let file = path.display().to_string();
         match read_limited(path) {
             Err(error) => wrong.push(format!("cannot read {file}: {error}")),
-            Ok(bytes) => match bitcost_import::read(&file, &bytes) {
-                Ok(runs) => found.extend(runs),
+            Ok(bytes) => match bitcost_import::each(&file, &bytes, &mut |run| execution.show(&run))
+            {
+                Ok(()) => found.push((file, bytes)),
                 Err(error) => {
                     has_unknown |= matches!(error, ImportError::Unknown { .. });
                     wrong.push(error.to_string());
@@ -122,7 +166,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
 }
 
 /// Reads the bytes of a file; of a file that is too large, only enough to notice that.
-fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
+pub fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?
         .take(bitcost_import::MOST + 1)

@@ -9,7 +9,17 @@ use std::collections::BTreeMap;
 
 use self::banner::Banner;
 use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
-use crate::run::{Run, too_many};
+use crate::run::{Run, Runs};
+
+/// The longest line, in bytes, and the most lines of a table for people, of pairs of a run, and of
+/// warnings about one.
+const LINE_BYTES: usize = 100_000;
+const MOST_LINES: usize = 10_000;
+const MOST_PAIRS: usize = 1000;
+const MOST_WIDTHS: usize = 10;
+
+/// The most lines that are named as left out.
+const MOST_STRANGE: usize = 5;
 
 /// Lines of a file in which a table of comma-separated values starts.
 const HEAD_LINES: usize = 50;
@@ -31,19 +41,22 @@ pub(crate) fn is(text: &str) -> bool {
             .any(is_header)
 }
 
-pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
+pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
     let mut reader = Reader {
         file,
         is_first: true,
         ..Reader::default()
     };
     for (number, line) in (1..).zip(text.lines()) {
-        reader.line(number, line)?;
+        match line.len() > LINE_BYTES {
+            true => reader.leave_out(number),
+            false => reader.line(number, line, runs)?,
+        }
     }
-    reader.end()?;
-    let strange = reader.strange.iter().take(5).map(u64::to_string);
-    let strange = strange.collect::<Vec<_>>().join(", ");
-    match reader.runs.last_mut() {
+    reader.end(runs)?;
+    let strange: Vec<String> = reader.strange.iter().map(u64::to_string).collect();
+    let strange = strange.join(", ");
+    match runs.last() {
         _ if strange.is_empty() => {}
         Some(last) => last.note(format!(
             "{file}: lines that are not rows were left out: {strange}"
@@ -54,7 +67,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
             ));
         }
     }
-    Ok(reader.runs)
+    Ok(())
 }
 
 /// A width in netperf's warning about results that vary by more than was requested; absent for
@@ -109,8 +122,7 @@ fn header(names: &[String], is_first: bool) -> Option<Vec<String>> {
 #[derive(Default)]
 struct Reader<'a> {
     file: &'a str,
-    runs: Vec<Run>,
-    /// The lines below a header that are not rows.
+    /// The first lines below a header that are not rows.
     strange: Vec<u64>,
     /// The banner above the lines that are being read, with its line.
     banner: Option<(u64, Banner)>,
@@ -128,25 +140,31 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn line(&mut self, number: u64, line: &'a str) -> Result<(), String> {
+    fn leave_out(&mut self, number: u64) {
+        if self.strange.len() < MOST_STRANGE {
+            self.strange.push(number);
+        }
+    }
+
+    fn line(&mut self, number: u64, line: &'a str, runs: &mut Runs) -> Result<(), String> {
         if let Some(banner) = Banner::of(line) {
-            self.end()?;
+            self.end(runs)?;
             *self = Reader {
                 file: self.file,
-                runs: std::mem::take(&mut self.runs),
                 strange: std::mem::take(&mut self.strange),
                 banner: Some((number, banner)),
                 is_first: true,
                 ..Reader::default()
             };
         } else if line.starts_with("!!!") {
-            self.widths.extend(width(line));
+            let width = width(line).filter(|_| self.widths.len() < MOST_WIDTHS);
+            self.widths.extend(width);
         } else if is_interim(line) {
-            self.end_pairs()?;
+            self.end_pairs(runs)?;
         } else if let Some((name, value)) = pair(line) {
             let name = plain(name);
-            if self.pairs.contains_key(&name) {
-                self.end_pairs()?;
+            if self.pairs.contains_key(&name) || self.pairs.len() == MOST_PAIRS {
+                self.end_pairs(runs)?;
             }
             if self.pairs.is_empty() {
                 self.pairs_line = number;
@@ -154,16 +172,16 @@ impl<'a> Reader<'a> {
             let value = value.trim().trim_matches('"');
             self.pairs.insert(name, value.to_owned());
         } else {
-            self.values(number, line)?;
+            self.values(number, line, runs)?;
         }
         Ok(())
     }
 
     /// A header, a row below one, or a line of a table for people. A repeated header, as in
     /// concatenated outputs, starts another table.
-    fn values(&mut self, number: u64, line: &'a str) -> Result<(), String> {
+    fn values(&mut self, number: u64, line: &'a str, runs: &mut Runs) -> Result<(), String> {
         let Some(mut values) = fields(line).filter(|_| !line.trim().is_empty()) else {
-            self.lines.push(line);
+            self.keep(line);
             return Ok(());
         };
         let is_first = std::mem::take(&mut self.is_first);
@@ -181,19 +199,31 @@ impl<'a> Reader<'a> {
             values.pop();
         }
         if self.names.is_empty() && self.banner.is_some() {
-            self.lines.push(line);
+            self.keep(line);
         } else if self.names.is_empty() || values.len() != self.names.len() {
-            self.strange.push(number);
+            self.leave_out(number);
         } else {
             let row = self.names.iter().cloned().zip(values).collect();
-            self.push(number, &row, true)?;
+            self.push(number, &row, true, runs)?;
         }
         Ok(())
     }
 
+    fn keep(&mut self, line: &'a str) {
+        if self.lines.len() < MOST_LINES {
+            self.lines.push(line);
+        }
+    }
+
     /// Takes a run. Its row is empty where its test did not finish; `is_strict` for one below a
     /// header, whose values must have the form that their columns require.
-    fn push(&mut self, line: u64, row: &Row, is_strict: bool) -> Result<(), String> {
+    fn push(
+        &mut self,
+        line: u64,
+        row: &Row,
+        is_strict: bool,
+        runs: &mut Runs,
+    ) -> Result<(), String> {
         self.has_run = true;
         let mut run = Run::of("netperf", self.file);
         run.imported.place = Some(format!("line {line}"));
@@ -214,20 +244,19 @@ impl<'a> Reader<'a> {
                 columns have no names (netperf -k prints them)";
             run.error = Some(error.to_owned());
         }
-        self.runs.push(run);
-        too_many(self.runs.len())
+        runs.push(run)
     }
 
-    fn end_pairs(&mut self) -> Result<(), String> {
+    fn end_pairs(&mut self, runs: &mut Runs) -> Result<(), String> {
         let pairs = std::mem::take(&mut self.pairs);
         if pairs.keys().any(|name| is_known(name)) {
-            self.push(self.pairs_line, &pairs.into_iter().collect(), false)?;
+            self.push(self.pairs_line, &pairs.into_iter().collect(), false, runs)?;
         }
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), String> {
-        self.end_pairs()?;
+    fn end(&mut self, runs: &mut Runs) -> Result<(), String> {
+        self.end_pairs(runs)?;
         let Some((line, banner)) = self.banner.as_ref().filter(|_| !self.has_run) else {
             return Ok(());
         };
@@ -235,6 +264,7 @@ impl<'a> Reader<'a> {
         if rows.is_empty() {
             rows.push(Row::new());
         }
-        rows.iter().try_for_each(|row| self.push(line, row, false))
+        rows.iter()
+            .try_for_each(|row| self.push(line, row, false, runs))
     }
 }

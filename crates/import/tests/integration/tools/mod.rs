@@ -78,9 +78,11 @@ fn shown(found: &Run) -> String {
     lines.extend(found.error.iter().map(|error| format!("error: {error}")));
     let interval = |interval: &ImportedInterval| {
         let (end, begin_s, end_s) = (interval.end, interval.begin_s, interval.end_s);
+        let figures = interval.figures.iter();
+        let figures = figures.map(|(name, value)| (name.to_string(), *value));
         format!(
             "{end:?} {begin_s} to {end_s} s: {}",
-            pairs(&interval.figures)
+            pairs(&figures.collect())
         )
     };
     lines.extend(run.intervals.iter().take(3).map(interval));
@@ -378,6 +380,17 @@ fn files_of_a_name_in_other_folders_are_other_cells() {
         (["run-1/tcp.json", "run-2/tcp.json"], &[]),
     ] {
         assert_eq!(of(&files), expected, "{files:?}");
+    }
+}
+
+#[test]
+fn a_file_of_too_many_runs_is_refused() {
+    for text in [r#"{"start":{},"end":{}}"#, "TCP STREAM TEST from a to b\n"] {
+        let error = read("x", text.repeat(10_001).as_bytes()).expect_err("too many");
+        assert!(
+            error.to_string().contains("more than 10000 runs"),
+            "{error}"
+        );
     }
 }
 

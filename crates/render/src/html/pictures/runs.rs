@@ -116,7 +116,7 @@ fn of_run(cell: &str, run: u32, stretches: &[Stretch]) -> Option<Picture> {
 fn marks(stretches: &[Stretch], (end, name, words): &Line) -> Vec<Mark> {
     let of_end = stretches.iter().filter(|stretch| stretch.of.end == *end);
     let mark = |stretch: &Stretch| {
-        let value = *stretch.of.figures.get(*name)?;
+        let value = stretch.of.figure(name)?;
         let middle = (stretch.of.begin_s + stretch.of.end_s) / 2.0;
         let title = format!("{words}, {middle:.2} s: {}", number::plain(value));
         Some(Mark::at(middle, value, &Interval::alone(value), title))

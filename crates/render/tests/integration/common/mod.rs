@@ -333,7 +333,10 @@ pub fn stretches(count: u32, seconds: f64, figures: &[(&str, f64)]) -> Vec<Impor
         end: Role::Sender,
         begin_s: f64::from(step) * seconds,
         end_s: f64::from(step + 1) * seconds,
-        figures: by_name(figures),
+        figures: by_name(figures)
+            .into_iter()
+            .map(|(name, value)| (name.into(), value))
+            .collect(),
     };
     (0..count).map(stretch).collect()
 }
