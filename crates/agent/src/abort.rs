@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bitcost_model::protocol::Prepare;
 use bitcost_traffic::{Control, Flow, Phase};
@@ -36,11 +36,12 @@ impl Abort {
         let handle = flow
             .handle()
             .map_err(|error| format!("duplicate the socket: {error}"))?;
-        self.sockets
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(handle);
+        self.sockets().push(handle);
         Ok(())
+    }
+
+    fn sockets(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn moved_bytes(&self) -> u64 {
@@ -50,8 +51,8 @@ impl Abort {
 
     /// Bytes that the kernel has taken and has not sent, or whose receiver has not acknowledged them.
     pub fn queued_bytes(&self) -> u64 {
-        let sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
         let queued = |socket: &OwnedFd| bitcost_sys::socket::queued_bytes(socket).unwrap_or(0);
+        let sockets = self.sockets();
         sockets.iter().map(|socket| u64::from(queued(socket))).sum()
     }
 
@@ -60,12 +61,7 @@ impl Abort {
             .iter()
             .flatten()
             .for_each(|control| control.enter(Phase::Abort));
-        for socket in self
-            .sockets
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-        {
+        for socket in self.sockets().iter() {
             // Fails on a socket that is no longer connected, which needs no shutdown.
             let _ = bitcost_sys::socket::shutdown(socket);
         }

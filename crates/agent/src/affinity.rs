@@ -57,9 +57,10 @@ pub fn list(cpus: &[u32]) -> Option<String> {
 }
 
 pub fn in_effect(part: &Part, pinned: &[u32]) -> InEffect {
-    InEffect {
-        name: format!("{}_cpus", part.role.name()),
-        requested: list(&part.conditions.places.end(part.role).cpus),
-        actual: list(pinned),
-    }
+    let asked = &part.conditions.places.end(part.role).cpus;
+    InEffect::new(
+        format!("{}_cpus", part.role.name()),
+        list(asked),
+        list(pinned),
+    )
 }

@@ -45,11 +45,7 @@ impl CachedMetrics {
                 all.join("; ")
             }
         });
-        InEffect {
-            name: CACHED_METRICS.to_owned(),
-            requested: None,
-            actual,
-        }
+        InEffect::found(CACHED_METRICS, actual)
     }
 
     /// Removes the metrics of this agent's connections. Where this is not permitted, they stay, and

@@ -5,12 +5,12 @@
 use std::path::PathBuf;
 
 use bitcost_host::{GRO_MAX_SIZE, Knob, VALUE};
+use bitcost_model::cpu_list::show_cpu_list;
 use bitcost_model::protocol::{Part, Prepare};
 use bitcost_model::record::{InEffect, RECEIVE_CPUS, Role};
 use bitcost_sys::namespace::PrivateSysfs;
 use bitcost_sys::thread::pin_thread_to;
 
-use crate::affinity;
 use crate::describe::napi_threads;
 use crate::refusal::Refusal;
 
@@ -81,12 +81,10 @@ fn place(prepare: &Prepare, part: &Part) -> Result<Option<InEffect>, String> {
             return Err(failed(format!("the kernel allows {now:?}")));
         }
     }
-    let list = affinity::list(&cpus);
-    Ok(Some(InEffect {
-        name: RECEIVE_CPUS.to_owned(),
-        requested: list.clone(),
-        actual: list,
-    }))
+    Ok(Some(InEffect::as_requested(
+        RECEIVE_CPUS,
+        show_cpu_list(&cpus),
+    )))
 }
 
 fn shown(pid: u32) -> String {
@@ -131,10 +129,5 @@ fn moderate(device: &str, us: u32) -> Result<InEffect, String> {
             return Err(failed(&format!("it reads {now}")));
         }
     }
-    let text = Some(us.to_string());
-    Ok(InEffect {
-        name: "moderation_us".to_owned(),
-        requested: text.clone(),
-        actual: text,
-    })
+    Ok(InEffect::as_requested("moderation_us", us))
 }

@@ -104,12 +104,8 @@ impl Settings {
                 cpus: started.cpus.clone(),
                 ..stress.clone()
             };
-            let in_effect = Some(in_effect.to_string());
-            self.in_effect.push(InEffect {
-                name: "stress".to_owned(),
-                requested: in_effect.clone(),
-                actual: in_effect,
-            });
+            self.in_effect
+                .push(InEffect::as_requested("stress", in_effect));
             self.stress.push(started);
         }
         Ok(())
@@ -129,11 +125,8 @@ impl Settings {
             let sum: f64 = worked.iter().map(share).sum();
             let mean_percent = 100.0 * sum / worked.len().max(1) as f64;
             let actual = Some(format!("{mean_percent:.1}"));
-            self.in_effect.push(InEffect {
-                name: "stress_load_percent".to_owned(),
-                requested: None,
-                actual,
-            });
+            self.in_effect
+                .push(InEffect::found("stress_load_percent", actual));
         }
         let wrong = self.restore();
         if wrong.is_empty() {
@@ -230,19 +223,9 @@ fn offloads_of(device: &str, asked: Values) -> Result<OffloadsInEffect, Refusal>
 /// it.
 fn entries(setting: &dyn Knob, subject: &str, in_effect: &bitcost_host::InEffect) -> Vec<InEffect> {
     let entry = |(name, asked): (&String, &String)| {
-        let actual = in_effect.actual.get(name).cloned();
-        let agrees = actual
-            .as_ref()
-            .is_some_and(|actual| setting.agrees(name, asked, actual));
-        InEffect {
-            name: setting.label(subject, name),
-            requested: if agrees {
-                actual.clone()
-            } else {
-                Some(asked.clone())
-            },
-            actual,
-        }
+        let actual = in_effect.actual.get(name);
+        let kept = actual.filter(|actual| setting.agrees(name, asked, actual));
+        InEffect::new(setting.label(subject, name), kept.or(Some(asked)), actual)
     };
     in_effect.asked.iter().map(entry).collect()
 }

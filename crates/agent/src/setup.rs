@@ -162,11 +162,8 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
             false => Pacing::Sender,
         };
     }
-    let pacing = InEffect {
-        name: "pacing".into(),
-        requested: (asked != Pacing::Auto).then(|| asked.name().to_owned()),
-        actual: Some(conditions.pacing.name().to_owned()),
-    };
+    let requested = (asked != Pacing::Auto).then(|| asked.name());
+    let pacing = InEffect::new("pacing", requested, Some(conditions.pacing.name()));
     Ok((conditions, Some(pacing)))
 }
 

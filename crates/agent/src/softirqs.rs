@@ -17,10 +17,7 @@ pub fn start(prepare: &Prepare, in_effect: &mut [Vec<InEffect>]) -> Option<Softi
             format!("ticks, because they cannot be timed: {reason}"),
         ),
     };
-    in_effect.first_mut()?.push(InEffect {
-        name: SOFTIRQ_TIME.to_owned(),
-        requested: None,
-        actual: Some(means),
-    });
+    let in_effect = in_effect.first_mut()?;
+    in_effect.push(InEffect::found(SOFTIRQ_TIME, Some(means)));
     timer
 }

@@ -193,8 +193,11 @@ impl<'a> Threads<'a> {
             {
                 let cpus = affinity::request(asked, &prepare.cpus, number, of_part);
                 let out = out.clone();
-                let place = FlowIndex { part, flow: number };
-                let worker = Worker::of(place, flow, control.clone());
+                let worker = Worker {
+                    place: FlowIndex { part, flow: number },
+                    flow,
+                    control: control.clone(),
+                };
                 let (kept, release) = mpsc::channel();
                 self.kept.push(kept);
                 let spawned = std::thread::Builder::new()

@@ -11,20 +11,12 @@ use crate::events::{Event, FlowIndex, Started};
 use crate::refusal::Refusal;
 
 pub struct Worker {
-    place: FlowIndex,
-    flow: Box<dyn Flow>,
-    control: Arc<Control>,
+    pub place: FlowIndex,
+    pub flow: Box<dyn Flow>,
+    pub control: Arc<Control>,
 }
 
 impl Worker {
-    pub fn of(place: FlowIndex, flow: Box<dyn Flow>, control: Arc<Control>) -> Worker {
-        Worker {
-            place,
-            flow,
-            control,
-        }
-    }
-
     /// The body of the thread. When its flow has ended it stays until the sender of `release` is
     /// dropped, so that its CPU time can be read at the end of the window.
     pub fn work(

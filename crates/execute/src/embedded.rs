@@ -149,11 +149,8 @@ impl PathControl for LabPath {
             self.is_changed = change.is_some();
         }
         let shown = limit.map(show_limit);
-        Ok(Vec::from_iter(shown.map(|limit| InEffect {
-            name: "emulator_queue_limit".to_owned(),
-            requested: Some(limit.clone()),
-            actual: Some(limit),
-        })))
+        let in_effect = shown.map(|limit| InEffect::as_requested("emulator_queue_limit", limit));
+        Ok(Vec::from_iter(in_effect))
     }
 }
 

@@ -158,10 +158,9 @@ fn differences(before: &Topology, now: &Topology) -> Vec<InEffect> {
     let pairs = before.ends().zip(now.ends());
     let different = pairs.filter(|(before, now)| before.egress != now.egress);
     different
-        .map(|(before, now)| InEffect {
-            name: now.device.clone(),
-            requested: Some(shown(&before.egress)),
-            actual: Some(shown(&now.egress)),
+        .map(|(before, now)| {
+            let [before, after] = [before, now].map(|end| Some(shown(&end.egress)));
+            InEffect::new(&now.device, before, after)
         })
         .collect()
 }

@@ -478,8 +478,7 @@ fn background(text: &str) -> Result<Conditions, Invalid> {
 /// # Errors
 /// The names of all settings that a background workload can have, and near matches.
 pub fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
-    find_of_part(name, |setting| setting.name)
-        .map_err(|allowed| Invalid(format!("unknown setting `{name}`{allowed}")))
+    of_part(name, |setting| setting.name, "setting", "")
 }
 
 /// The setting with this option, or with this name where it has none.
@@ -487,26 +486,25 @@ pub fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
 /// # Errors
 /// As [`by_name`].
 pub fn by_flag(flag: &str) -> Result<&'static Setting, Invalid> {
-    find_of_part(flag, |setting| {
-        setting.flag.map_or(setting.name, |flag| flag.long)
-    })
-    .map_err(|allowed| {
-        Invalid(format!(
-            "unknown option `{flag}`{allowed}, each as option=value"
-        ))
-    })
+    let name_of = |setting: &Setting| setting.flag.map_or(setting.name, |flag| flag.long);
+    of_part(flag, name_of, "option", ", each as option=value")
 }
 
-fn find_of_part(
+fn of_part(
     name: &str,
-    name_of: fn(&'static Setting) -> &'static str,
-) -> Result<&'static Setting, String> {
+    name_of: fn(&Setting) -> &'static str,
+    what: &str,
+    form: &str,
+) -> Result<&'static Setting, Invalid> {
     let mut all = SETTINGS.iter();
     all.find(|setting| name_of(setting) == name).ok_or_else(|| {
         let of_parts = SETTINGS.iter().filter(|setting| !setting.is_of_run());
         let names: Vec<&str> = of_parts.map(name_of).collect();
         let hint = did_you_mean(name, names.iter().copied());
-        format!("{hint}; allowed: {}", names.join(", "))
+        let all = names.join(", ");
+        Invalid(format!(
+            "unknown {what} `{name}`{hint}; allowed: {all}{form}"
+        ))
     })
 }
 

@@ -207,35 +207,24 @@ pub fn bytes(text: &str) -> Option<u64> {
 /// The shaping of a direction in one short phrase: `1G, 20ms ±1ms, loss 1%, room for 1000 packets`;
 /// empty where it does nothing.
 pub fn show_shaping(shaping: &Shaping) -> String {
-    let mut parts = Vec::new();
-    parts.extend(
-        shaping
-            .rate_bps
-            .map(|rate| format!("{}bit/s", show_rate(rate).trim_end_matches("bit/s"))),
-    );
-    parts.extend(shaping.burst_bytes.map(|burst| format!("burst {burst} B")));
-    match (shaping.delay_us, shaping.jitter_us) {
-        (0, 0) => {}
-        (delay, 0) => parts.push(show_time(delay)),
-        (delay, jitter) => parts.push(format!("{} ±{}", show_time(delay), show_time(jitter))),
-    }
-    let shares = [
-        ("loss", shaping.loss_ppm),
-        ("reorder", shaping.reorder_ppm),
-        ("duplicate", shaping.duplicate_ppm),
+    let rate = |rate| format!("{}bit/s", show_rate(rate).trim_end_matches("bit/s"));
+    let delay = match (shaping.delay_us, shaping.jitter_us) {
+        (0, 0) => None,
+        (delay, 0) => Some(show_time(delay)),
+        (delay, jitter) => Some(format!("{} ±{}", show_time(delay), show_time(jitter))),
+    };
+    let share = |name, ppm| (ppm > 0).then(|| format!("{name} {}", show_share(ppm)));
+    let room = |limit| format!("room for {}", show_limit(limit));
+    let parts = [
+        shaping.rate_bps.map(rate),
+        shaping.burst_bytes.map(|burst| format!("burst {burst} B")),
+        delay,
+        share("loss", shaping.loss_ppm),
+        share("reorder", shaping.reorder_ppm),
+        share("duplicate", shaping.duplicate_ppm),
+        shaping.queue_limit.map(room),
     ];
-    parts.extend(
-        shares
-            .iter()
-            .filter(|(_, ppm)| *ppm > 0)
-            .map(|(name, ppm)| format!("{name} {}", show_share(*ppm))),
-    );
-    parts.extend(
-        shaping
-            .queue_limit
-            .map(|limit| format!("room for {}", show_limit(limit))),
-    );
-    parts.join(", ")
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The size of TCP buffers that a run requests at both endpoints: in bytes, or as a multiple of the
 //! path's bandwidth-delay product.
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +12,8 @@ use crate::units::parse_bytes;
 /// The allowed forms, in words.
 pub const ALLOWED: &str = "a multiple of the path's bandwidth-delay product such as \"8 bdp\", or bytes such as \"20MiB\"";
 
-/// The largest size, in bytes: the limit of the kernel's numbers.
-const MOST: u64 = (1 << 31) - 1;
+/// The sizes that a run may request, in bytes, up to the limit of the kernel's numbers.
+const SIZES: RangeInclusive<u64> = 4096..=(1 << 31) - 1;
 
 /// The most bytes that the kernel's autotuning may give a TCP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,24 +28,16 @@ impl TcpBuffers {
     /// Reads the request of a study or a command line; `None` for a text that is not [`ALLOWED`].
     pub fn parse(text: &str) -> Option<TcpBuffers> {
         let text = text.trim();
-        let Some(times) = text
+        let times = text
             .strip_suffix("bdp")
-            .or_else(|| text.strip_suffix("BDP"))
-        else {
-            return parse_bytes(text)
-                .ok()
-                .filter(|bytes| (4096..=MOST).contains(bytes))
-                .map(TcpBuffers::Bytes);
+            .or_else(|| text.strip_suffix("BDP"));
+        let Some(times) = times else {
+            let bytes = parse_bytes(text).ok().filter(|bytes| SIZES.contains(bytes));
+            return bytes.map(TcpBuffers::Bytes);
         };
-        let times = times
-            .trim()
-            .trim_end_matches('×')
-            .trim_end()
-            .parse::<f64>()
-            .ok()?;
-        (0.001..=1e6)
-            .contains(&times)
-            .then(|| TcpBuffers::MilliBdp((times * 1000.0).round() as u64))
+        let times: f64 = times.trim().trim_end_matches('×').trim_end().parse().ok()?;
+        let is_possible = (0.001..=1e6).contains(&times);
+        is_possible.then(|| TcpBuffers::MilliBdp((times * 1000.0).round() as u64))
     }
 
     /// The bytes on a path with this bandwidth-delay product.
@@ -61,18 +55,13 @@ impl TcpBuffers {
                 ));
             }
         };
-        let range = 4096..=MOST;
-        let error = || {
-            Invalid(format!(
+        match SIZES.contains(&bytes) {
+            true => Ok(bytes),
+            false => Err(Invalid(format!(
                 "buffers of {bytes} bytes; allowed: {} to {}",
-                range.start(),
-                range.end()
-            ))
-        };
-        if range.contains(&bytes) {
-            Ok(bytes)
-        } else {
-            Err(error())
+                SIZES.start(),
+                SIZES.end()
+            ))),
         }
     }
 }

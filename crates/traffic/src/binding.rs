@@ -157,11 +157,6 @@ pub fn in_effect(socket: impl AsFd, conditions: &Conditions, role: Role) -> Vec<
         return Vec::new();
     };
     let (places, place) = (&conditions.places, conditions.places.end(role));
-    let row = |name: &str, requested: Option<String>, actual: Option<String>| InEffect {
-        name: name.to_owned(),
-        requested,
-        actual,
-    };
     let of_endpoint = |what: &str| format!("{}_{what}", role.name());
     let version = IpVersion::of(own.ip());
     let ports = match role {
@@ -176,25 +171,21 @@ pub fn in_effect(socket: impl AsFd, conditions: &Conditions, role: Role) -> Vec<
         None => own.port().to_string(),
     };
     let mut rows = vec![
-        row(
+        InEffect::new(
             "ip_version",
-            places.ip_version.map(|version| version.name().to_owned()),
-            Some(version.name().to_owned()),
+            places.ip_version.map(IpVersion::name),
+            Some(version.name()),
         ),
-        row(
-            &of_endpoint("address"),
-            place.address.map(|address| address.to_string()),
-            Some(own.ip().to_string()),
-        ),
-        row(
-            &of_endpoint("ports"),
-            ports.map(|ports| ports.to_string()),
-            Some(port),
-        ),
+        InEffect::new(of_endpoint("address"), place.address, Some(own.ip())),
+        InEffect::new(of_endpoint("ports"), ports, Some(port)),
     ];
     let device = socket::bound_device(&socket).ok().flatten();
     if place.device.is_some() || device.is_some() {
-        rows.push(row(&of_endpoint("device"), place.device.clone(), device));
+        rows.push(InEffect::new(
+            of_endpoint("device"),
+            place.device.as_ref(),
+            device,
+        ));
     }
     rows
 }

@@ -97,11 +97,8 @@ pub fn in_effect(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Ve
             .ok()
             .and_then(|value| u32::try_from(value).ok());
         let [asked_shown, actual_shown] = row.shown;
-        InEffect {
-            name: row.name.to_owned(),
-            requested: (row.asked)(conditions).map(|value| asked_shown(value).to_string()),
-            actual: actual.map(|value| actual_shown(value).to_string()),
-        }
+        let asked = (row.asked)(conditions).map(asked_shown);
+        InEffect::new(row.name, asked, actual.map(actual_shown))
     };
     OPTIONS
         .iter()

@@ -249,11 +249,7 @@ pub fn apply(socket: impl AsFd, conditions: &Conditions) -> Result<Vec<InEffect>
     };
     let mut in_effect = Vec::new();
     if conditions.rate_of == RateOf::Wire {
-        in_effect.push(InEffect {
-            name: PATH_MTU.to_owned(),
-            requested: None,
-            actual: mtu_bytes.map(|bytes| bytes.to_string()),
-        });
+        in_effect.push(InEffect::found(PATH_MTU, mtu_bytes));
     }
     if conditions.pacing != conditions::Pacing::Kernel {
         return Ok(in_effect);
@@ -269,11 +265,8 @@ pub fn apply(socket: impl AsFd, conditions: &Conditions) -> Result<Vec<InEffect>
         "SO_MAX_PACING_RATE of {asked} bytes/s"
     )))?;
     let actual = socket::max_pacing_rate(socket).ok().flatten();
-    in_effect.push(InEffect {
-        name: "max_pacing_rate_bytes_per_second".to_owned(),
-        requested: Some(asked.to_string()),
-        actual: actual.map(|rate| rate.to_string()),
-    });
+    let name = "max_pacing_rate_bytes_per_second";
+    in_effect.push(InEffect::new(name, Some(asked), actual));
     Ok(in_effect)
 }
 

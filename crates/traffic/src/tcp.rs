@@ -119,30 +119,19 @@ fn timestamps_in_use() -> bool {
 /// MSS, for a receiver with its low-water mark.
 pub fn in_effect(stream: &TcpStream, conditions: &Conditions, sender: bool) -> Vec<InEffect> {
     let mut settings = options::in_effect(stream, conditions, true);
-    settings.push(InEffect {
-        name: "congestion_control".into(),
-        requested: conditions.congestion_control.clone(),
-        actual: socket::congestion_control(stream).ok(),
-    });
-    if !sender {
-        settings.push(InEffect {
-            name: "receive_low_water_bytes".into(),
-            requested: conditions
-                .receive_low_water_bytes
-                .map(|bytes| bytes.to_string()),
-            actual: socket::get_int(stream, SO_RCVLOWAT)
-                .ok()
-                .map(|bytes| bytes.to_string()),
-        });
-    }
-    if sender {
+    let (asked, actual) = (
+        conditions.congestion_control.as_ref(),
+        socket::congestion_control(stream).ok(),
+    );
+    settings.push(InEffect::new("congestion_control", asked, actual));
+    settings.push(if sender {
         let actual = tcp_info(stream).and_then(|info| info.snd_mss_bytes);
-        settings.push(InEffect {
-            name: "mss_bytes".into(),
-            requested: conditions.segment_bytes().map(|bytes| bytes.to_string()),
-            actual: actual.map(|bytes| bytes.to_string()),
-        });
-    }
+        InEffect::new("mss_bytes", conditions.segment_bytes(), actual)
+    } else {
+        let actual = socket::get_int(stream, SO_RCVLOWAT).ok();
+        let asked = conditions.receive_low_water_bytes;
+        InEffect::new("receive_low_water_bytes", asked, actual)
+    });
     settings
 }
 

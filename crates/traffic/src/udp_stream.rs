@@ -88,11 +88,7 @@ pub fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
 }
 
 fn stamped(actual: &str) -> InEffect {
-    InEffect {
-        name: "delay_variation".into(),
-        requested: Some("true".into()),
-        actual: Some(actual.into()),
-    }
+    InEffect::new("delay_variation", Some("true"), Some(actual))
 }
 
 /// Requests kernel timestamps of received datagrams, and reads back whether they are in effect.

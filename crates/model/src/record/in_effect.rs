@@ -35,6 +35,30 @@ pub struct InEffect {
     pub actual: Option<String>,
 }
 
+impl InEffect {
+    pub fn new(
+        name: impl Into<String>,
+        requested: Option<impl ToString>,
+        actual: Option<impl ToString>,
+    ) -> InEffect {
+        InEffect {
+            name: name.into(),
+            requested: requested.map(|value| value.to_string()),
+            actual: actual.map(|value| value.to_string()),
+        }
+    }
+
+    /// What nobody requested.
+    pub fn found(name: &str, actual: Option<impl ToString>) -> InEffect {
+        InEffect::new(name, None::<String>, actual)
+    }
+
+    /// What is in effect as it was requested.
+    pub fn as_requested(name: &str, value: impl ToString) -> InEffect {
+        InEffect::new(name, Some(value.to_string()), Some(value))
+    }
+}
+
 /// The offload bits of one endpoint during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OffloadsInEffect {

@@ -85,23 +85,19 @@ impl Path<'_> {
         self.there.iter().map(|end| end.egress.delay_us).sum()
     }
 
+    fn both_ways(&self) -> impl Iterator<Item = &End> {
+        self.there.iter().chain(&self.back).copied()
+    }
+
     /// The sum of the delays in both directions, in microseconds: the requested round trip.
     pub fn rtt_us(&self) -> u64 {
-        self.there
-            .iter()
-            .chain(&self.back)
-            .map(|end| end.egress.delay_us)
-            .sum()
+        self.both_ways().map(|end| end.egress.delay_us).sum()
     }
 
     /// The most by which the requested jitter may change the round trip to either side, in
     /// microseconds.
     pub fn jitter_us(&self) -> u64 {
-        self.there
-            .iter()
-            .chain(&self.back)
-            .map(|end| end.egress.jitter_us)
-            .sum()
+        self.both_ways().map(|end| end.egress.jitter_us).sum()
     }
 
     /// The bandwidth-delay product in bytes: rate × round trip; `None` where either is not

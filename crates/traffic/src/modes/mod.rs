@@ -82,11 +82,7 @@ pub fn ready<S: Into<Socket>>(
     } else {
         fast(end, mode, conditions, Tag::of(token), socket.into())?
     };
-    in_effect.push(InEffect {
-        name: setting(end).to_owned(),
-        requested: Some(mode.name().to_owned()),
-        actual: Some(mode.name().to_owned()),
-    });
+    in_effect.push(InEffect::as_requested(setting(end), mode.name()));
     Ok(Ready { in_effect, flow })
 }
 
