@@ -86,9 +86,7 @@ impl Knob for Governor {
     }
 
     fn plan(&self, cpu: &str, _now: &Values, request: &HostSetting) -> Result<Values, HostError> {
-        let HostSetting::Governor(asked) = request else {
-            return Err(self.not_its(request));
-        };
+        let asked = &request.to_string();
         let known =
             fs::read_to_string(self.file(cpu, "scaling_available_governors")?).unwrap_or_default();
         let known: Vec<&str> = known.split_ascii_whitespace().collect();
@@ -103,7 +101,7 @@ impl Knob for Governor {
                 why,
             ));
         }
-        Ok(single(asked.as_str()))
+        Ok(single(asked))
     }
 
     fn write(&self, cpu: &str, _now: &Values, values: &Values) -> Result<(), HostError> {

@@ -99,10 +99,7 @@ impl Knob for Idle {
     }
 
     fn plan(&self, _: &str, _now: &Values, request: &HostSetting) -> Result<Values, HostError> {
-        match request {
-            HostSetting::Idle => Ok(single(POLL)),
-            _ => Err(self.not_its(request)),
-        }
+        Ok(single(request.to_string()))
     }
 
     fn write(&self, _subject: &str, _now: &Values, values: &Values) -> Result<(), HostError> {

@@ -30,10 +30,8 @@ impl Knob for Mtu {
     }
 
     fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
-        let HostSetting::Mtu(asked) = *request else {
-            return Err(self.not_its(request));
-        };
-        let before = number(device, now)?;
+        let values = single(request.to_string());
+        let (asked, before) = (number(device, &values)?, number(device, now)?);
         let refuse = |why: String| {
             HostError::cannot(format!("set the MTU of {device} to {asked} bytes"), why)
         };
@@ -45,7 +43,7 @@ impl Knob for Mtu {
                 "under {IPV6_LEAST} the kernel removes its IPv6 addresses and parameters, which cannot be restored; allowed: {IPV6_LEAST} and more"
             )));
         }
-        Ok(single(asked.to_string()))
+        Ok(values)
     }
 
     fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {

@@ -60,6 +60,11 @@ impl SuperPackets {
             .chain(self.ipv4.map(|limit| (IPV4, limit)))
     }
 
+    fn number(&self, device: &str, text: &str) -> Result<u32, HostError> {
+        let number = text.parse();
+        number.map_err(|_| self.refused(device, text, "it is not a number".to_owned()))
+    }
+
     fn refused(&self, device: &str, asked: &str, why: String) -> HostError {
         let name = self.name();
         HostError::cannot(format!("set {name} of {device} to {asked}"), why)
@@ -83,13 +88,8 @@ impl Knob for SuperPackets {
     }
 
     fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
-        let (HostSetting::GsoMaxSegs(asked)
-        | HostSetting::GsoMaxSize(asked)
-        | HostSetting::GroMaxSize(asked)) = *request
-        else {
-            return Err(self.not_its(request));
-        };
-        let text = &asked.to_string();
+        let text = &request.to_string();
+        let asked = self.number(device, text)?;
         if !now.contains_key(VALUE) {
             let why = format!(
                 "this kernel does not report such a limit; Linux {} and later do",
@@ -114,10 +114,7 @@ impl Knob for SuperPackets {
             let Some(text) = values.get(name) else {
                 continue;
             };
-            let value = text
-                .parse()
-                .map_err(|_| self.refused(device, text, "it is not a number".to_owned()))?;
-            limits.push((limit, value));
+            limits.push((limit, self.number(device, text)?));
         }
         if limits.is_empty() {
             return Ok(());

@@ -191,24 +191,14 @@ fn run_difference(plan: &Plan, given: &Plan, place: usize) -> Option<String> {
     }
     let fields = |cell: &Cell| serde_json::to_value(&cell.conditions).unwrap_or_default();
     let (own, other) = (fields(&own.1), fields(&other.1));
-    let field = own
-        .as_object()?
-        .keys()
-        .find(|key| own.get(key) != other.get(key));
-    let field = field.or_else(|| {
-        other
-            .as_object()?
-            .keys()
-            .find(|key| own.get(key) != other.get(key))
-    })?;
-    let value = |of: &serde_json::Value| {
-        of.get(field)
-            .map_or("absent".to_owned(), ToString::to_string)
-    };
+    let mut names = own.as_object()?.keys().chain(other.as_object()?.keys());
+    let field = names.find(|key| own.get(key) != other.get(key))?;
+    let [is, would_be] = [&own, &other].map(|of| {
+        let value = of.get(field);
+        value.map_or("absent".to_owned(), ToString::to_string)
+    });
     Some(format!(
-        "(`{name}`) has {field} {} and would have {}",
-        value(&own),
-        value(&other)
+        "(`{name}`) has {field} {is} and would have {would_be}"
     ))
 }
 

@@ -96,25 +96,26 @@ fn from_file(node: &Node, table: &LabTable, name: &str, read: Option<LabFile>) -
         Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
         _ => name.to_owned(),
     };
-    let read = Source::new(&file, &text, LAB_BYTES).read(|own| {
-        let draft = Draft::of_file(own)?;
-        draft.clone().finish(own)?;
-        Some(draft)
-    });
-    let mut draft = match read {
-        Ok(draft) => draft,
-        Err(mistakes) => {
-            node.source.extend(mistakes);
-            return None;
-        }
-    };
-    draft.places.clear();
+    let mut draft = other(node, &file, &text)?;
     draft.file_text = Some(text);
     // An MTU in the study is that of every link.
     if table.mtu_bytes.is_some() {
         draft.sized.clear();
     }
     Some(draft)
+}
+
+/// What another text describes, without its places. Its mistakes are kept.
+fn other(node: &Node, file: &str, text: &str) -> Option<Draft> {
+    let read = Source::new(file, text, LAB_BYTES).read(|own| {
+        let draft = Draft::of_file(own)?;
+        draft.clone().finish(own)?;
+        Some(draft)
+    });
+    let places = BTreeMap::new();
+    read.map(|draft| Draft { places, ..draft })
+        .map_err(|mistakes| node.source.extend(mistakes))
+        .ok()
 }
 
 /// The preset of this name with links of this MTU.
@@ -136,13 +137,7 @@ fn from_preset(node: &Node, table: &LabTable, name: &str) -> Option<Draft> {
         Ok(text) => text,
         Err(Invalid(why)) => return node.at("size").error(why),
     };
-    let file = format!("labs/{name}.toml");
-    let mut draft = Source::new(&file, &text, LAB_BYTES)
-        .read(Draft::of_file)
-        .ok()?;
-    // Places refer to the file that names the preset.
-    draft.places.clear();
-    Some(draft)
+    other(node, &format!("labs/{name}.toml"), &text)
 }
 
 impl Draft {
