@@ -39,8 +39,6 @@ struct Reference {
 struct Module {
     /// Names that it takes into its scope by `use`, with their paths.
     imported: BTreeMap<String, Reference>,
-    /// The modules whose names it takes with `*`.
-    globs: Vec<Reference>,
     /// Paths outside of `use`.
     paths: Vec<Vec<String>>,
     /// Single words outside of `use`.
@@ -51,26 +49,23 @@ struct Module {
 impl Module {
     fn read(text: &str) -> Module {
         let mut module = Module::default();
-        module.take(text.parse().expect("Rust"), 0);
+        module.take(text.parse().expect("Rust"));
         module
     }
 
-    /// Reads the tokens of a block. `depth` is the number of modules in the same file around it.
-    fn take(&mut self, tokens: TokenStream, depth: usize) {
+    /// Reads the tokens of a block; a module in the same file is a part of the file's.
+    fn take(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
         while at < tokens.len() {
             at = match word(&tokens, at).as_deref() {
                 _ if is_test(&tokens, at) => after_item(&tokens, at),
-                Some("use") => self.take_use(&tokens, at, depth),
-                Some("mod") if is_block(&tokens, at + 2) => {
-                    self.take(inner(&tokens[at + 2]), depth + 1);
-                    at + 3
-                }
-                Some(_) => self.take_path(&tokens, at, depth),
+                // What follows `use <` are lifetimes.
+                Some("use") if !is_sign(&tokens, at + 1, '<') => self.take_use(&tokens, at),
+                Some(_) => self.take_path(&tokens, at),
                 None => {
                     if let TokenTree::Group(group) = &tokens[at] {
-                        self.take(group.stream(), depth);
+                        self.take(group.stream());
                     }
                     at + 1
                 }
@@ -79,18 +74,18 @@ impl Module {
     }
 
     /// Reads `use …;` and gives the place after it.
-    fn take_use(&mut self, tokens: &[TokenTree], at: usize, depth: usize) -> usize {
+    fn take_use(&mut self, tokens: &[TokenTree], at: usize) -> usize {
         let end = (at..tokens.len()).find(|&end| is_sign(tokens, end, ';'));
         let end = end.unwrap_or(tokens.len());
         let is_visible = |at: usize| word(tokens, at).as_deref() == Some("pub");
         let is_exported = (at > 0 && is_visible(at - 1))
             || (at > 1 && is_visible(at - 2) && is_group(tokens, at - 1, Delimiter::Parenthesis));
-        self.take_tree(&tokens[at + 1..end], &[], is_exported, depth);
+        self.take_tree(&tokens[at + 1..end], &[], is_exported);
         end + 1
     }
 
     /// Reads the tree of a `use`, below the names before it.
-    fn take_tree(&mut self, tokens: &[TokenTree], before: &[String], exported: bool, depth: usize) {
+    fn take_tree(&mut self, tokens: &[TokenTree], before: &[String], is_exported: bool) {
         for branch in
             tokens.split(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ','))
         {
@@ -106,12 +101,11 @@ impl Module {
                     TokenTree::Ident(name) if name != "as" => names.push(name.to_string()),
                     TokenTree::Group(group) => {
                         let inside: Vec<TokenTree> = group.stream().into_iter().collect();
-                        self.take_tree(&inside, &names, exported, depth);
+                        self.take_tree(&inside, &names, is_exported);
                         names.clear();
                     }
                     TokenTree::Punct(sign) if sign.as_char() == '*' => {
-                        self.globs.push(reference(&names, exported, depth));
-                        names.clear();
+                        panic!("`use {}::*`: name what is used", names.join("::"));
                     }
                     _ => {}
                 }
@@ -120,14 +114,13 @@ impl Module {
                 names.pop();
             }
             if let Some(name) = alias.or(names.last().cloned()) {
-                self.imported
-                    .insert(name, reference(&names, exported, depth));
+                self.imported.insert(name, Reference { names, is_exported });
             }
         }
     }
 
     /// Reads a name, or several with `::` between them, and gives the place after them.
-    fn take_path(&mut self, tokens: &[TokenTree], at: usize, depth: usize) -> usize {
+    fn take_path(&mut self, tokens: &[TokenTree], at: usize) -> usize {
         let mut names = vec![word(tokens, at).unwrap()];
         let mut at = at + 1;
         while is_sign(tokens, at, ':') && is_sign(tokens, at + 1, ':') {
@@ -144,19 +137,12 @@ impl Module {
             self.defined.extend(word(tokens, at));
         } else if names.len() > 1 {
             self.words.insert(names[0].clone());
-            self.paths.push(reference(&names, false, depth).names);
+            self.paths.push(names);
         } else {
             self.words.insert(names.remove(0));
         }
         at
     }
-}
-
-/// Names as seen from the file's own module, which is `depth` above them.
-fn reference(names: &[String], is_exported: bool, depth: usize) -> Reference {
-    let up = names.iter().take_while(|name| *name == "super").count();
-    let names = names[up.min(depth)..].to_vec();
-    Reference { names, is_exported }
 }
 
 fn word(tokens: &[TokenTree], at: usize) -> Option<String> {
@@ -257,24 +243,12 @@ impl Crate {
         if steps == 0 || module.defined.contains(name) {
             return Some(here.to_vec());
         }
-        if let Some(import) = module.imported.get(name) {
-            let is_own_name = import.names.len() == 1;
-            return if is_own_name {
-                None
-            } else {
-                self.target(here, &import.names, steps - 1)
-            };
+        match module.imported.get(name) {
+            // Another crate, by its name alone.
+            Some(import) if import.names.len() == 1 => None,
+            Some(import) => self.target(here, &import.names, steps - 1),
+            None => (!is_first).then(|| here.to_vec()),
         }
-        let from_globs = module.globs.iter().filter_map(|glob| {
-            let source = self.target(here, &glob.names, steps - 1)?;
-            self.modules
-                .get(&source)?
-                .defined
-                .contains(name)
-                .then_some(source)
-        });
-        let found = from_globs.into_iter().next();
-        found.or((!is_first).then(|| here.to_vec()))
     }
 
     /// The modules that a module refers to. A name that a parent only re-exports from its children
@@ -293,10 +267,7 @@ impl Crate {
             .iter()
             .filter(is_used)
             .map(|(_, import)| &import.names);
-        let globs = module.globs.iter().filter(|glob| !glob.is_exported);
-        let all = imports
-            .chain(globs.map(|glob| &glob.names))
-            .chain(&module.paths);
+        let all = imports.chain(&module.paths);
         let targets = all.filter_map(|names| self.target(from, names, 8));
         targets.filter(|target| target != from).collect()
     }
