@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::net::IpAddr;
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -171,7 +170,7 @@ impl BuiltLab {
         let inside = running::inside(spec)?;
         let lab = match &inside {
             Some(inside) => inside.lab(),
-            None => Lab::up(Path::new(OWN), topology)?,
+            None => Lab::up(topology)?,
         };
         let hosts = hosts.iter().map(|host| lab.host(host).cloned());
         Ok(BuiltLab {

@@ -25,6 +25,9 @@ use crate::state::State;
 /// The hidden command on which the program must call [`crate::daemon::main`].
 pub const DAEMON_VERB: &str = "lab-daemon";
 
+/// This program, whatever its file is called now (proc_pid_exe(5)).
+pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
+
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
 const EXIT_POLL: Duration = Duration::from_millis(1);
@@ -38,33 +41,28 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Builds a lab, held by `program` (in production `/proc/self/exe`) run as `lab-daemon`.
+    /// Builds a lab, held by this program run as `lab-daemon`.
     ///
     /// The calling *thread* must live as long as the lab: the kernel kills the daemon with the
     /// thread that started it. Takes milliseconds; gives up after 5 s.
-    pub fn up(program: &Path, topology: &Topology) -> Result<Self, LabError> {
-        Self::build(program, topology, &[], false)
+    pub fn up(topology: &Topology) -> Result<Self, LabError> {
+        Self::build(topology, &[], false)
     }
 
     /// As [`Lab::up`], and open to programs that other processes start
-    /// ([`crate::state::State::enter`]); `program` is run as `lab-processes` too. The links of the
+    /// ([`crate::state::State::enter`]); this program is run as `lab-processes` too. The links of the
     /// devices in `emulate` can be delayed later where the kernel has no netem.
-    pub fn up_enterable(
-        program: &Path,
-        topology: &Topology,
-        emulate: &[String],
-    ) -> Result<Self, LabError> {
-        Self::build(program, topology, emulate, true)
+    pub fn up_enterable(topology: &Topology, emulate: &[String]) -> Result<Self, LabError> {
+        Self::build(topology, emulate, true)
     }
 
     fn build(
-        program: &Path,
         topology: &Topology,
         emulate: &[String],
         is_enterable: bool,
     ) -> Result<Self, LabError> {
         topology.check()?;
-        let daemon = Daemon::start(program)?;
+        let daemon = Daemon::start()?;
         let request = Request {
             controller_pid: std::process::id(),
             topology: topology.clone(),
@@ -187,18 +185,15 @@ struct Pipes {
 }
 
 impl Daemon {
-    fn start(program: &Path) -> Result<Self, LabError> {
-        let spawned = Command::new(program)
+    fn start() -> Result<Self, LabError> {
+        let spawned = Command::new(OWN_PROGRAM)
             .arg(DAEMON_VERB)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0)
             .spawn();
         let mut child = spawned.map_err(|error| {
-            LabError::daemon(format!(
-                "cannot start {} {DAEMON_VERB}: {error}",
-                program.display()
-            ))
+            LabError::daemon(format!("cannot start {OWN_PROGRAM} {DAEMON_VERB}: {error}"))
         })?;
         let pipes = Mutex::new(Pipes {
             input: child.stdin.take(),

@@ -5,7 +5,6 @@
 //! and the kernel removes the namespaces when their last process is gone, for whatever reason.
 
 use std::io::{self, BufRead, Read, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -97,7 +96,7 @@ fn hold(line: &str) -> Result<(Held, Ready), LabError> {
     if !request.is_enterable {
         return Ok((held, ready));
     }
-    let programs = Processes::start(Path::new("/proc/self/exe"))?;
+    let programs = Processes::start()?;
     ready.init_pid = Some(programs.first_pid);
     held._programs = Some(programs);
     let mut file = MemoryFile::new("bitcost-lab")

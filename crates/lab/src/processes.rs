@@ -3,13 +3,13 @@
 //! it, including those that became daemons.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use bitcost_sys::namespace::{Kind, unshare};
 use bitcost_sys::process::{Ignored, die_with_parent, ignore};
 
 use crate::LabError;
+use crate::controller::OWN_PROGRAM;
 
 /// The hidden command on which the program must call [`main`].
 pub const PROCESSES_VERB: &str = "lab-processes";
@@ -27,8 +27,8 @@ pub(crate) struct Processes {
 
 impl Processes {
     /// Creates the namespace. The caller is the daemon, whose other namespaces the processes share.
-    pub(crate) fn start(program: &Path) -> Result<Processes, LabError> {
-        let spawned = Command::new(program)
+    pub(crate) fn start() -> Result<Processes, LabError> {
+        let spawned = Command::new(OWN_PROGRAM)
             .args([PROCESSES_VERB, &std::process::id().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -88,7 +88,7 @@ pub fn main() -> ExitCode {
 fn hold(parent: u32) -> std::io::Result<()> {
     die_with_parent(parent)?;
     unshare(&[Kind::Pid])?;
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(OWN_PROGRAM);
     command
         .args([PROCESSES_VERB, FIRST])
         .stdin(Stdio::piped())

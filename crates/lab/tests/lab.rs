@@ -9,7 +9,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ fn up(napi: Napi) -> Lab {
 }
 
 fn up_with(topology: &Topology) -> Lab {
-    match Lab::up(Path::new("/proc/self/exe"), topology) {
+    match Lab::up(topology) {
         Ok(lab) => lab,
         Err(error @ LabError::NoUserNamespaces { .. }) => {
             eprintln!("{error}");

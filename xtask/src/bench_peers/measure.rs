@@ -61,7 +61,7 @@ impl Field {
             [first, second, ..] => [first, second],
         };
         let field = Field {
-            lab: Lab::up(Path::new("/proc/self/exe"), &pair)?,
+            lab: Lab::up(&pair)?,
             cpus,
             c_loop: c_loop.to_owned(),
             bitcost: bitcost.to_owned(),

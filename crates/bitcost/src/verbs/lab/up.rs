@@ -1,6 +1,5 @@
 //! `bitcost lab up`: builds a lab, draws it, and keeps it running.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -109,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     hints::say(&topology, arguments.hints);
     let base = if is_name(&name) { name.as_str() } else { "lab" };
     let claim = Claim::take(arguments.name.as_deref(), base)?;
-    let lab = Lab::up_enterable(&PathBuf::from("/proc/self/exe"), &topology, &emulate)?;
+    let lab = Lab::up_enterable(&topology, &emulate)?;
     let description = Description {
         name: claim.name.clone(),
         origin: arguments.lab.clone(),
