@@ -109,22 +109,21 @@ fn turn(
         let answer = opened.answer()?;
         Ok((opened, answer))
     };
-    let mut tried = attempt();
-    for next in 2..=TRIES {
-        if !matches!(tried, Err(Unreached::Busy)) {
-            break;
+    let mut number = 1;
+    let (mut opened, mut answer) = loop {
+        match attempt() {
+            Err(Unreached::Busy) if number < TRIES => number += 1,
+            tried => break tried?,
         }
         alive()?;
         tell(&format!(
-            "the service at {} is busy; trying again ({next} of {TRIES})",
+            "the service at {} is busy; trying again ({number} of {TRIES})",
             link.at
         ));
         // Clients that a service dropped do not all come back at the same time.
         let spread = u64::from(std::process::id()) % 1000;
         std::thread::sleep(Duration::from_millis(500 + spread));
-        tried = attempt();
-    }
-    let (mut opened, mut answer) = tried?;
+    };
     let mut is_told = false;
     loop {
         match Answer::read(&answer) {

@@ -1,7 +1,7 @@
 //! Passes bytes between a connection and a local process, both ways, with bounded buffers.
 
 use std::convert::Infallible;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 
-use crate::stream::{PART, Stream, send};
+use crate::stream::{PART, Stream, drain, send};
 
 /// Bytes that may wait for either side; no more is read meanwhile.
 pub const WAITING_BYTES_MAX: usize = 1 << 20;
@@ -175,22 +175,5 @@ fn from_process(
         Ok(length @ 1..) => sides.process_says(&bytes[..length], queues),
         Err(error) if is_passing(&error) => Ok(()),
         _ => Err(End::Process),
-    }
-}
-
-/// Writes what is taken; whether there is more.
-fn drain(into: &mut impl Write, queue: &mut Vec<u8>) -> io::Result<bool> {
-    loop {
-        let step = match queue.is_empty() {
-            true => into.flush().map(|()| 0),
-            false => into.write(queue),
-        };
-        match step {
-            Ok(0) if queue.is_empty() => return Ok(false),
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(length) => drop(queue.drain(..length)),
-            Err(error) if is_passing(&error) => return Ok(true),
-            Err(error) => return Err(error),
-        }
     }
 }

@@ -47,20 +47,26 @@ pub trait Stream: Read + Write + AsFd {
 impl<T: Read + Write + AsFd> Stream for T {}
 
 /// Writes all of these bytes to what does not block.
-pub fn send(
-    to: &mut (impl Write + AsFd + ?Sized),
-    mut bytes: &[u8],
-    until: Instant,
-) -> io::Result<()> {
+pub fn send(to: &mut (impl Write + AsFd + ?Sized), bytes: &[u8], until: Instant) -> io::Result<()> {
+    let mut queue = bytes.to_vec();
+    while drain(to, &mut queue)? {
+        wait(to, PollFlags::OUT, until)?;
+    }
+    Ok(())
+}
+
+/// Writes what is taken; whether there is more.
+pub fn drain(into: &mut (impl Write + ?Sized), queue: &mut Vec<u8>) -> io::Result<bool> {
     loop {
-        let step = match bytes.is_empty() {
-            true => to.flush().map(|()| 0),
-            false => to.write(bytes),
+        let step = match queue.is_empty() {
+            true => into.flush().map(|()| 0),
+            false => into.write(queue),
         };
         match step {
-            Ok(_) if bytes.is_empty() => return Ok(()),
-            Ok(taken) => bytes = &bytes[taken..],
-            Err(error) if is_passing(&error) => wait(to, PollFlags::OUT, until)?,
+            Ok(0) if queue.is_empty() => return Ok(false),
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(length) => drop(queue.drain(..length)),
+            Err(error) if is_passing(&error) => return Ok(true),
             Err(error) => return Err(error),
         }
     }
