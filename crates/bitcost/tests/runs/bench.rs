@@ -147,9 +147,8 @@ impl Bench {
     /// The names of the entries of the folder.
     pub fn contents(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).unwrap();
-        entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
     }
 
     /// The only execution in the folder.
@@ -179,23 +178,18 @@ impl Bench {
     /// Waits until the log of this command has the start of this run, and a little longer, so that
     /// the run is under way.
     pub fn wait_for_run(&self, running: &Running, run: u32) {
-        self.wait_for(running, |events| {
-            events
-                .iter()
-                .any(|event| matches!(event, Event::RunBegan { run: begun, .. } if *begun == run))
-        });
+        let is_it =
+            |event: &Event| matches!(event, Event::RunBegan { run: begun, .. } if *begun == run);
+        self.wait_for(running, |events| events.iter().any(is_it));
     }
 
     /// Waits in the same way for the first run after the execution was resumed.
     pub fn wait_for_resumed_run(&self, running: &Running) {
+        let resumes = |event: &Event| matches!(event, Event::Resumed { .. });
+        let begins = |event: &Event| matches!(event, Event::RunBegan { .. });
         self.wait_for(running, |events| {
-            let resumed = events
-                .iter()
-                .rposition(|event| matches!(event, Event::Resumed { .. }));
-            let since = resumed.map_or(&[][..], |resumed| &events[resumed..]);
-            since
-                .iter()
-                .any(|event| matches!(event, Event::RunBegan { .. }))
+            let mut since = events.iter().skip_while(|event| !resumes(event));
+            since.any(begins)
         });
     }
 
@@ -435,11 +429,8 @@ pub fn failed(log: &Log) -> BTreeMap<u32, String> {
 
 /// How many runs each cell of a result has.
 pub fn runs_per_cell(document: &Value) -> Vec<u64> {
-    let cells = document["cells"].as_array().unwrap();
-    cells
-        .iter()
-        .map(|cell| cell["runs"].as_u64().unwrap())
-        .collect()
+    let cells = document["cells"].as_array().unwrap().iter();
+    cells.map(|cell| cell["runs"].as_u64().unwrap()).collect()
 }
 
 pub fn log_file(execution: &Path) -> PathBuf {
