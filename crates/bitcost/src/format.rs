@@ -174,9 +174,7 @@ pub fn source(findings: &Findings) -> Result<Source, Failure> {
 pub fn maker() -> Maker {
     Maker {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
+        command_line: output::command_line(),
         at: bitcost_controller::now(),
     }
 }

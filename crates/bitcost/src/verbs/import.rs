@@ -49,9 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         name: &name,
         version: env!("CARGO_PKG_VERSION"),
         at: &bitcost_controller::now(),
-        command_line: std::env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
+        command_line: output::command_line(),
     };
     let (folder, [runs, failed]) = write(&arguments.out, &files, execution, head)?;
     let failures = match failed {
