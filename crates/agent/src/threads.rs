@@ -467,8 +467,7 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::sync::mpsc;
 
-    use bitcost_model::record::FlowRecord;
-    use bitcost_traffic::{Sent, TrafficError};
+    use bitcost_traffic::{Traffic, TrafficError};
 
     use super::*;
 
@@ -478,13 +477,11 @@ mod tests {
         fn handle(&self) -> io::Result<OwnedFd> {
             Err(io::ErrorKind::Unsupported.into())
         }
+    }
 
+    impl Traffic for Nothing {
         fn run(&mut self, _control: &Control) -> Result<(), TrafficError> {
             Ok(())
-        }
-
-        fn outcome(&self, _sent: Sent) -> FlowRecord {
-            FlowRecord::default()
         }
     }
 

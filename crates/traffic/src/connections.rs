@@ -26,7 +26,7 @@ use rustix::net::{RecvFlags, SocketFlags, acceptfrom_with, recv};
 use crate::binding;
 use crate::control::{Control, Phase};
 use crate::datagrams::QUIET;
-use crate::flow::{Flow, Ready, Sent, TrafficError};
+use crate::flow::{Made, Sent, Traffic, TrafficError};
 use crate::loops::receive_flags;
 use crate::pending_requests::PendingRequests;
 use crate::tcp;
@@ -38,7 +38,7 @@ const SPINS: u32 = 1024;
 
 /// The client of a workload that makes a connection for each transaction, which carries a request
 /// and its response, or nothing.
-pub fn client(run: &Run, first: TcpStream, peer: SocketAddr) -> Result<Ready, TrafficError> {
+pub fn client(run: &Run, first: TcpStream, peer: SocketAddr) -> Result<Made, TrafficError> {
     let conditions = run.conditions;
     let carries = conditions.workload.has_requests();
     let bytes = if carries {
@@ -46,9 +46,9 @@ pub fn client(run: &Run, first: TcpStream, peer: SocketAddr) -> Result<Ready, Tr
     } else {
         0
     };
-    Ok(Ready {
+    Ok(Made {
         in_effect: tcp::in_effect(&first, conditions, true),
-        flow: Box::new(Client {
+        traffic: Box::new(Client {
             connector: Connector::new(conditions, first, peer),
             exchange: carries.then(|| Exchange::of(conditions)),
             requester: Requester::of(conditions, bytes),
@@ -62,11 +62,7 @@ struct Client {
     requester: Requester,
 }
 
-impl Flow for Client {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.connector.first.try_clone()?.into())
-    }
-
+impl Traffic for Client {
     fn keeps_new_files(&self) -> bool {
         true
     }
@@ -216,11 +212,6 @@ impl Acceptor {
             peer,
             patience,
         })
-    }
-
-    /// A second handle of the listening socket: shutting it down ends the wait for a connection.
-    pub fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.listener.try_clone()?.into())
     }
 
     /// The client's next connection; absent when the client is done or the run was stopped.

@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::record::{Arrivals, Sequence};
+use bitcost_model::record::{Arrivals, DelayVariation, Sequence};
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
+use crate::delay_variation::DelayRecorder;
 use crate::flow::Sent;
 use crate::handshake::is_greeting;
 use crate::iperf3;
@@ -42,6 +43,7 @@ pub struct Datagrams {
     arrivals: [Arrivals; 2],
     foreign: u64,
     measured_numbers: Option<[u64; 2]>,
+    delays: Option<DelayRecorder>,
 }
 
 impl Datagrams {
@@ -57,6 +59,10 @@ impl Datagrams {
             arrivals: [Arrivals::default(); 2],
             foreign: 0,
             measured_numbers: None,
+            delays: match conditions.delay_variation {
+                true => DelayRecorder::new(tag),
+                false => None,
+            },
         }
     }
 
@@ -93,6 +99,18 @@ impl Datagrams {
             let is_of_call = (phase == Phase::Measured) == (first == Phase::Measured);
             control.count_batch(phase, u64::from(is_of_call), messages, bytes);
         }
+    }
+
+    /// Records when a datagram was received, where the run requests it.
+    #[inline]
+    pub fn note_time(&mut self, datagram: &[u8], at_ns: u64) {
+        if let Some(delays) = &mut self.delays {
+            delays.note(datagram, at_ns);
+        }
+    }
+
+    pub fn delay_variation(&self) -> Option<DelayVariation> {
+        self.delays.as_ref().map(DelayRecorder::variation)
     }
 
     /// Records a datagram; returns the phase of a message that is received for the first time.

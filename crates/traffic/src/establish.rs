@@ -3,7 +3,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Workload};
@@ -11,7 +11,7 @@ use bitcost_model::protocol::Peer;
 use bitcost_model::record::{FlowRecord, Role, SocketSizes};
 
 use crate::control::Control;
-use crate::flow::{Flow, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Made, Ready, Sent, Traffic, TrafficError};
 use crate::handshake::Token;
 use crate::workload::{Endpoints, Run, TcpServer, UdpServer};
 use crate::{binding, endpoints, iperf3, options, tcp, tcp_stream, udp, udp_stream};
@@ -80,17 +80,22 @@ impl Pending {
             token: &token,
             peer: Peer::Bitcost,
         };
-        let ready = match listening {
+        let (socket, made) = match listening {
             Listening::Tcp(listener, server) => {
                 let stream = tcp::accept_sender(&listener, address, &token, only, patience)?;
-                server(&run, stream, listener)?
+                // Shutting it down ends the wait for a connection.
+                let socket = match conditions.workload.makes_connections() {
+                    true => second(&listener)?,
+                    false => second(&stream)?,
+                };
+                (socket, server(&run, stream, listener)?)
             }
             Listening::Udp(socket, server) => {
                 udp::await_sender((&socket, &conditions), address, &token, only, patience)?;
-                server(&run, socket)?
+                (second(&socket)?, server(&run, socket)?)
             }
         };
-        with_socket_facts(ready, &conditions, Role::Receiver)
+        Ok(ready(socket, made, &conditions, Role::Receiver))
     }
 }
 
@@ -107,17 +112,17 @@ pub fn connect(
         token: &token,
         peer: Peer::Bitcost,
     };
-    let ready = match endpoints(conditions.workload) {
+    let (socket, made) = match endpoints(conditions.workload) {
         Endpoints::Tcp { client, .. } => {
             let stream = tcp::connect(conditions, peer, &token, patience)?;
-            client(&run, stream, peer)?
+            (second(&stream)?, client(&run, stream, peer)?)
         }
         Endpoints::Udp { client, .. } => {
             let socket = udp::connect(conditions, peer, &token, patience)?;
-            client(&run, socket, peer)?
+            (second(&socket)?, client(&run, socket, peer)?)
         }
     };
-    with_socket_facts(ready, conditions, Role::Sender)
+    Ok(ready(socket, made, conditions, Role::Sender))
 }
 
 /// Connects an endpoint of either role to an iperf3 server: the server waits for a connection for
@@ -142,74 +147,81 @@ pub fn join_iperf3(
         token: &token,
         peer: Peer::Iperf3,
     };
-    let ready = match conditions.workload {
+    let (socket, made) = match conditions.workload {
         Workload::TcpStream => {
             let stream = tcp::connect(conditions, peer, &iperf3::cookie(&token), patience)?;
-            match role {
-                Role::Sender => tcp_stream::client(&run, stream, peer)?,
-                Role::Receiver => tcp_stream::receiver(&run, stream)?,
-            }
+            let made = match role {
+                Role::Sender => tcp_stream::client,
+                Role::Receiver => tcp_stream::receiver,
+            };
+            (second(&stream)?, made(&run, stream)?)
         }
         Workload::UdpStream => {
             let socket = udp::join_iperf3(conditions, peer, patience)?;
-            match role {
-                Role::Sender => udp_stream::client(&run, socket, peer)?,
-                Role::Receiver => udp_stream::server(&run, socket)?,
-            }
+            let made = match role {
+                Role::Sender => udp_stream::client,
+                Role::Receiver => udp_stream::server,
+            };
+            (second(&socket)?, made(&run, socket)?)
         }
         other => {
             let name = other.info().short_name;
             return Err(TrafficError::Peer(format!("iperf3 has no {name}")));
         }
     };
-    with_socket_facts(ready, conditions, Role::Sender)
+    Ok(ready(socket, made, conditions, Role::Sender))
+}
+
+fn second(socket: impl AsFd) -> Result<OwnedFd, TrafficError> {
+    let second = socket.as_fd().try_clone_to_owned();
+    second.map_err(TrafficError::system("duplicate the socket"))
 }
 
 /// Adds the local side of the socket, and its sizes before and after the traffic.
-fn with_socket_facts(
-    mut ready: Ready,
-    conditions: &Conditions,
-    role: Role,
-) -> Result<Ready, TrafficError> {
-    let socket = ready
-        .flow
-        .handle()
-        .map_err(TrafficError::system("duplicate the socket"))?;
-    ready
-        .in_effect
-        .extend(binding::in_effect(&socket, conditions, role));
-    let at_start = options::sizes(&socket);
-    let flow = ready.flow;
-    Ok(Ready {
-        flow: Box::new(SizedFlow { flow, at_start }),
-        ..ready
-    })
+fn ready(socket: OwnedFd, made: Made, conditions: &Conditions, role: Role) -> Ready {
+    let mut in_effect = made.in_effect;
+    in_effect.extend(binding::in_effect(&socket, conditions, role));
+    Ready {
+        in_effect,
+        flow: Box::new(Established {
+            traffic: made.traffic,
+            is_connection: conditions.workload.keeps_connection(),
+            at_start: options::sizes(&socket),
+            socket,
+        }),
+    }
 }
 
-/// A flow that reports the sizes of its socket before and after its traffic.
-struct SizedFlow {
-    flow: Box<dyn Flow>,
+/// A flow that reports the facts of its socket.
+struct Established {
+    traffic: Box<dyn Traffic>,
+    socket: OwnedFd,
+    is_connection: bool,
     at_start: SocketSizes,
 }
 
-impl Flow for SizedFlow {
+impl Flow for Established {
     fn handle(&self) -> io::Result<OwnedFd> {
-        self.flow.handle()
+        self.socket.try_clone()
     }
+}
 
+impl Traffic for Established {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        self.flow.run(control)
+        self.traffic.run(control)
     }
 
     fn keeps_new_files(&self) -> bool {
-        self.flow.keeps_new_files()
+        self.traffic.keeps_new_files()
     }
 
     fn outcome(&self, sent: Sent) -> FlowRecord {
+        let connection = self.is_connection.then_some(&self.socket);
         FlowRecord {
+            tcp_info: connection.and_then(options::tcp_info),
             at_start: self.at_start,
-            at_end: self.handle().map(options::sizes).unwrap_or_default(),
-            ..self.flow.outcome(sent)
+            at_end: options::sizes(&self.socket),
+            ..self.traffic.outcome(sent)
         }
     }
 }

@@ -43,18 +43,26 @@ pub struct Ready {
     pub flow: Box<dyn Flow>,
 }
 
+/// What a workload makes of a socket.
+pub(crate) struct Made {
+    pub in_effect: Vec<InEffect>,
+    pub traffic: Box<dyn Traffic>,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     pub measured: u64,
     pub total: u64,
 }
 
-pub trait Flow: Send {
+pub trait Flow: Traffic {
     /// A second handle of the socket, with which another thread can shut it down while a call
     /// blocks.
     fn handle(&self) -> io::Result<OwnedFd>;
+}
 
-    /// True where [`Flow::run`] opens descriptors that outlive it, so that its thread must share
+pub trait Traffic: Send {
+    /// True where [`Traffic::run`] opens descriptors that outlive it, so that its thread must share
     /// the process's table of descriptors.
     fn keeps_new_files(&self) -> bool {
         false
@@ -66,7 +74,8 @@ pub trait Flow: Send {
     /// The operation that failed; the counts before that are in `control`.
     fn run(&mut self, control: &Control) -> Result<(), TrafficError>;
 
-    /// The record after the run without the counts, given how many messages the sender counted.
+    /// The record after the run without the counts, and without the facts that every socket has, given how many messages the
+    /// sender counted.
     fn outcome(&self, _sent: Sent) -> FlowRecord {
         FlowRecord::default()
     }

@@ -43,7 +43,7 @@ use workload::Endpoints;
 
 pub use control::{Control, Phase};
 pub use establish::{Pending, connect, join_iperf3, listen};
-pub use flow::{Flow, Ready, Sent, TrafficError};
+pub use flow::{Flow, Ready, Sent, Traffic, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token, is_greeting};
 pub use options::tcp_info;
 pub use sequence::{Arrival, Tag, Tracker};

@@ -35,10 +35,6 @@ impl Supply {
         }
     }
 
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
     #[inline]
     fn length(&mut self) -> Option<usize> {
         if self.left == 0 {

@@ -5,7 +5,6 @@
 //! long they are, everything that is there, before it waits for more. So the work fills time in
 //! which it would wait, and does not change when packets are sent, received and acknowledged.
 
-use bitcost_model::buffers::Buffers;
 use bitcost_model::conditions::Conditions;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
@@ -35,12 +34,11 @@ pub struct MessageBuffer {
 }
 
 impl MessageBuffer {
-    /// The buffer for messages of up to `size` bytes, and the work before each message is sent.
-    pub fn of_sender(size: u32, buffers: Buffers, work: Option<Work>) -> MessageBuffer {
+    pub fn of_sender(conditions: &Conditions) -> MessageBuffer {
         MessageBuffer {
-            dirt: buffers.dirty.then_some(0),
-            work,
-            ..MessageBuffer::of(size)
+            dirt: conditions.buffers.dirty.then_some(0),
+            work: Work::of_unpaced_sender(conditions),
+            ..MessageBuffer::of(conditions.message_size_bytes)
         }
     }
 
@@ -146,25 +144,27 @@ impl MessageBuffer {
 
 #[cfg(test)]
 mod tests {
+    use bitcost_model::buffers::Buffers;
+
     use super::*;
 
     #[test]
     fn dirty_messages_differ() {
-        let mut ring = MessageBuffer::of_sender(
-            64,
-            Buffers {
-                dirty: true,
-                ..Buffers::default()
-            },
-            None,
-        );
+        let buffer = |message_size_bytes, dirty| {
+            MessageBuffer::of_sender(&Conditions {
+                message_size_bytes,
+                buffers: Buffers {
+                    dirty,
+                    ..Buffers::default()
+                },
+                ..Conditions::default()
+            })
+        };
+        let mut ring = buffer(64, true);
         assert_eq!(ring.next(64), [1; 64]);
         assert_eq!(ring.next(10)[..12], [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1]);
         assert!(ring.only().is_none());
-        assert_eq!(
-            MessageBuffer::of_sender(4, Buffers::default(), None).only(),
-            Some(&[FILL; 4][..])
-        );
+        assert_eq!(buffer(4, false).only(), Some(&[FILL; 4][..]));
     }
 
     /// The receiver of paced messages of 100 bytes that works on each.

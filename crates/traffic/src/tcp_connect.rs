@@ -4,26 +4,24 @@
 //! token, the order of closing and the ports. Without data the server does not learn the client's
 //! phase, so that each endpoint counts by its own clock; the sums over the whole run are equal.
 
-use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use crate::connections::{Acceptor, client};
 use crate::control::Control;
-use crate::flow::{Flow, Ready, TrafficError};
+use crate::flow::{Made, Traffic, TrafficError};
 use crate::loops::receiver_delay;
 use crate::tcp;
 use crate::workload::{Endpoints, Run};
 
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
-fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {
+fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Made, TrafficError> {
     let in_effect = tcp::in_effect(&stream, run.conditions, true);
     let acceptor = Acceptor::new(run.conditions, stream, listener)?;
-    Ok(Ready {
+    Ok(Made {
         in_effect,
-        flow: Box::new(Server {
+        traffic: Box::new(Server {
             acceptor,
             delay: receiver_delay(run.conditions),
         }),
@@ -35,11 +33,7 @@ struct Server {
     delay: Duration,
 }
 
-impl Flow for Server {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        self.acceptor.handle()
-    }
-
+impl Traffic for Server {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         while let Some(socket) = self.acceptor.accept(control)? {
             if !self.delay.is_zero() {

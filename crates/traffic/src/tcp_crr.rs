@@ -5,13 +5,12 @@
 //! these calls the client sets the run's socket options on each connection, as netperf does, and
 //! two timeouts; the server's connections inherit theirs from the listening socket.
 
-use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
 use crate::connections::{Acceptor, client};
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Ready, TrafficError};
+use crate::flow::{Made, Traffic, TrafficError};
 use crate::pending_requests::{PartialRequest, PendingRequests};
 use crate::tcp;
 use crate::transactions::{Exchange, Handling, Request, phase_of, transaction_bytes};
@@ -19,12 +18,12 @@ use crate::workload::{Endpoints, Run};
 
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
-fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {
+fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Made, TrafficError> {
     let in_effect = tcp::in_effect(&stream, run.conditions, true);
     let acceptor = Acceptor::new(run.conditions, stream, listener)?;
-    Ok(Ready {
+    Ok(Made {
         in_effect,
-        flow: Box::new(Server {
+        traffic: Box::new(Server {
             acceptor,
             exchange: Exchange::of(run.conditions),
             pending: PendingRequests::default(),
@@ -80,11 +79,7 @@ impl Server {
     }
 }
 
-impl Flow for Server {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        self.acceptor.handle()
-    }
-
+impl Traffic for Server {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         loop {
             while let Some(partial) = self.pending.whole(control) {

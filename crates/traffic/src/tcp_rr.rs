@@ -4,26 +4,23 @@
 //! response fit into a segment, and wait in the receive call: blocked, or repeating it (`waiting =
 //! spin`).
 
-use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 
 use bitcost_model::record::FlowRecord;
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Ready, Sent, TrafficError};
-use crate::options::tcp_info;
+use crate::flow::{Made, Sent, Traffic, TrafficError};
 use crate::tcp;
 use crate::transactions::{Exchange, Handling, Requester, transaction_bytes};
 use crate::workload::{Endpoints, Run};
 
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
-fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
-    Ok(Ready {
+fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Made, TrafficError> {
+    Ok(Made {
         in_effect: tcp::in_effect(&stream, run.conditions, true),
-        flow: Box::new(Client {
+        traffic: Box::new(Client {
             stream,
             exchange: Exchange::of(run.conditions),
             requester: Requester::of(run.conditions, transaction_bytes(run.conditions)),
@@ -31,10 +28,10 @@ fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, Traf
     })
 }
 
-fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Ready, TrafficError> {
-    Ok(Ready {
+fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Made, TrafficError> {
+    Ok(Made {
         in_effect: tcp::in_effect(&stream, run.conditions, true),
-        flow: Box::new(Server {
+        traffic: Box::new(Server {
             stream,
             exchange: Exchange::of(run.conditions),
             bytes: transaction_bytes(run.conditions),
@@ -49,11 +46,7 @@ struct Client {
     requester: Requester,
 }
 
-impl Flow for Client {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.stream.try_clone()?.into())
-    }
-
+impl Traffic for Client {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         let Client {
             stream,
@@ -69,7 +62,6 @@ impl Flow for Client {
 
     fn outcome(&self, _sent: Sent) -> FlowRecord {
         FlowRecord {
-            tcp_info: tcp_info(&self.stream),
             latency: self.requester.latency(),
             ..FlowRecord::default()
         }
@@ -95,23 +87,12 @@ impl Server {
     }
 }
 
-impl Flow for Server {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.stream.try_clone()?.into())
-    }
-
+impl Traffic for Server {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         self.answer_all(control)
             .map_err(TrafficError::errno("answer a request"))?;
         self.stream
             .shutdown(Shutdown::Write)
             .map_err(TrafficError::system("end the connection"))
-    }
-
-    fn outcome(&self, _sent: Sent) -> FlowRecord {
-        FlowRecord {
-            tcp_info: tcp_info(&self.stream),
-            ..FlowRecord::default()
-        }
     }
 }

@@ -7,9 +7,7 @@
 //! only when it is exactly 64, 128, … requests late. Bytes of the run's token are in the header,
 //! and after the first byte of smaller ones as far as both are long enough.
 
-use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use bitcost_model::conditions::{Conditions, REQUEST_TIMEOUT};
@@ -18,7 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Ready, Sent, TrafficError};
+use crate::flow::{Made, Sent, Traffic, TrafficError};
 use crate::handshake::Token;
 use crate::loops::receive_flags;
 use crate::options;
@@ -98,7 +96,7 @@ impl Numbering {
 
 pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
 
-fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Ready, TrafficError> {
+fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Made, TrafficError> {
     socket
         .set_read_timeout(Some(REQUEST_TIMEOUT))
         .map_err(TrafficError::system("SO_RCVTIMEO"))?;
@@ -115,16 +113,16 @@ fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Ready, Traff
         flags: receive_flags(run.conditions),
     };
     let requester = Requester::of(run.conditions, transaction_bytes(run.conditions));
-    Ok(Ready {
+    Ok(Made {
         in_effect,
-        flow: Box::new(Asking { client, requester }),
+        traffic: Box::new(Asking { client, requester }),
     })
 }
 
-fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
-    Ok(Ready {
+fn server(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
+    Ok(Made {
         in_effect: options::in_effect(&socket, run.conditions, false),
-        flow: Box::new(Server {
+        traffic: Box::new(Server {
             socket,
             request: vec![0; run.conditions.request_size_bytes as usize + 1],
             response: vec![0x5A; run.conditions.response_size_bytes as usize],
@@ -219,11 +217,7 @@ struct Asking {
     requester: Requester,
 }
 
-impl Flow for Asking {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.client.socket.try_clone()?.into())
-    }
-
+impl Traffic for Asking {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         let Asking { client, requester } = self;
         requester.ask(control, |phase| client.transact(phase, control))
@@ -274,11 +268,7 @@ impl Server {
     }
 }
 
-impl Flow for Server {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.socket.try_clone()?.into())
-    }
-
+impl Traffic for Server {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         while control.phase() != Phase::Abort {
             match receive(&self.socket, &mut self.request, self.flags) {

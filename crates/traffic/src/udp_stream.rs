@@ -1,8 +1,6 @@
 //! `udp_stream`: one UDP flow, one datagram per send call.
 
-use std::io;
-use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::OwnedFd;
+use std::net::UdpSocket;
 
 use bitcost_model::record::{FlowRecord, InEffect, Role};
 use bitcost_sys::datagram::Wait;
@@ -11,80 +9,40 @@ use bitcost_sys::stamped::receive_stamped;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use crate::control::Control;
-use crate::datagrams::Datagrams;
-use crate::delay_variation::{self, DelayRecorder};
-use crate::flow::{Flow, Ready, Sent, TrafficError};
+use crate::delay_variation;
+use crate::flow::{Made, Sent, TrafficError};
 use crate::latency::{Recorder, timed};
 use crate::loops::{Supply, receive_flags, send_messages};
 use crate::message_buffer::MessageBuffer;
-use crate::modes;
+use crate::modes::{self, Mover, Moving, Place, Prepared, datagram_receiver};
 use crate::options;
-use crate::pacing::{self, Pacer};
+use crate::pacing;
 use crate::sequence::Tag;
 use crate::syscalls::{errno, receive};
-use crate::work::Work;
 use crate::workload::{Endpoints, Run};
 
-pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
+pub const WORKLOAD: Endpoints = Endpoints::Udp {
+    client: |run, socket, _| client(run, socket),
+    server,
+};
 
-pub fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, TrafficError> {
+pub fn client(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
     in_effect.extend(pacing::apply(&socket, run.conditions)?);
     in_effect.extend(run.conditions.delay_variation.then(|| stamped("true")));
-    let tag = Tag::of_run(run);
-    modes::ready(
-        Role::Sender,
-        run.conditions,
-        run.token,
-        socket,
-        in_effect,
-        |socket| {
-            Box::new(Sender {
-                pacer: Pacer::of(run.conditions, &socket),
-                socket,
-                memory: MessageBuffer::of_sender(
-                    run.conditions.message_size_bytes,
-                    run.conditions.buffers,
-                    Work::of_unpaced_sender(run.conditions),
-                ),
-                supply: Supply::of(run.conditions),
-                extras: Extras {
-                    tag,
-                    stamps: run.conditions.delay_variation,
-                    times: Recorder::of(run.conditions),
-                },
-            })
-        },
-    )
+    modes::made(run, Role::Sender, socket, in_effect, plain_sender)
 }
 
-pub fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
+pub fn server(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
     if run.conditions.delay_variation {
         in_effect.push(ask_for_timestamps(&socket)?);
     }
-    let tag = Tag::of_run(run);
-    modes::ready(
-        Role::Receiver,
-        run.conditions,
-        run.token,
-        socket,
-        in_effect,
-        |socket| {
-            Box::new(Receiver {
-                delays: if run.conditions.delay_variation {
-                    DelayRecorder::new(tag)
-                } else {
-                    None
-                },
-                socket,
-                memory: MessageBuffer::of_receiver(run.conditions),
-                flags: receive_flags(run.conditions),
-                datagrams: Datagrams::of(run.conditions, tag),
-            })
-        },
-    )
+    let plain: fn(&Place) -> Prepared = match run.conditions.delay_variation {
+        true => stamped_receiver,
+        false => plain_receiver,
+    };
+    modes::made(run, Role::Receiver, socket, in_effect, plain)
 }
 
 fn stamped(actual: &str) -> InEffect {
@@ -99,129 +57,83 @@ fn ask_for_timestamps(socket: &UdpSocket) -> Result<InEffect, TrafficError> {
 }
 
 struct Sender {
-    socket: UdpSocket,
     memory: MessageBuffer,
     supply: Supply,
-    pacer: Option<Pacer>,
-    extras: Extras,
-}
-
-struct Extras {
     tag: Tag,
     stamps: bool,
     times: Option<Recorder>,
 }
 
-impl Sender {
+fn plain_sender(on: &Place) -> Prepared {
+    Ok(Box::new(Sender {
+        memory: MessageBuffer::of_sender(on.conditions),
+        supply: Supply::of(on.conditions),
+        tag: on.tag,
+        stamps: on.conditions.delay_variation,
+        times: Recorder::of(on.conditions),
+    }))
+}
+
+impl Mover for Sender {
     /// Sends messages, each with its number, until the amount is sent or the window is over.
-    #[inline]
-    fn send_all(&mut self, control: &Control) -> Result<(), Errno> {
-        let (socket, supply) = (&self.socket, self.supply);
-        let (memory, pacer, extras) = (&mut self.memory, &mut self.pacer, &mut self.extras);
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
         let mut number = 0;
-        send_messages(control, supply, |phase, done, length| {
+        send_messages(on.control, self.supply, |phase, done, length| {
             if done > 0 {
                 return Err(Errno::MSGSIZE);
             }
-            if let Some(pacer) = pacer {
-                pacer.wait(control);
+            if let Some(pacer) = on.pacer {
+                pacer.wait(on.control);
             }
-            let message = memory.next(length);
-            extras.tag.write(message, phase, number);
-            if extras.stamps {
+            let message = self.memory.next(length);
+            self.tag.write(message, phase, number);
+            if self.stamps {
                 delay_variation::stamp(message);
             }
-            let sent = timed(&mut extras.times, phase, || {
-                rustix::net::send(socket, &message[..length], SendFlags::empty())
+            let sent = timed(&mut self.times, phase, || {
+                rustix::net::send(on.socket, &message[..length], SendFlags::empty())
             })?;
             number += 1;
             Ok(sent)
         })
     }
+
+    fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
+        outcome.latency = self.times.as_ref().map(Recorder::latency);
+    }
 }
 
-impl Flow for Sender {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.socket.try_clone()?.into())
-    }
+fn plain_receiver(on: &Place) -> Prepared {
+    let mut memory = MessageBuffer::of_receiver(on.conditions);
+    let flags = receive_flags(on.conditions);
+    datagram_receiver(on, move |socket, control, datagrams| {
+        let length = memory.receive(flags, |buffer, flags| receive(socket, buffer, flags))?;
+        datagrams.take(control, &memory.present()[..length]);
+        memory.took(length);
+        Ok(())
+    })
+}
 
-    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        self.send_all(control).map_err(|error| {
-            let asked = format!("send datagrams of up to {} bytes", self.supply.size());
-            TrafficError::errno(asked)(error)
-        })
-    }
-
-    fn outcome(&self, _sent: Sent) -> FlowRecord {
-        let latency = self.extras.times.as_ref().map(Recorder::latency);
-        FlowRecord {
-            pacing: self.pacer.as_ref().map(Pacer::record),
-            latency,
-            ..FlowRecord::default()
+/// As [`plain_receiver`], and records when each datagram was received.
+fn stamped_receiver(on: &Place) -> Prepared {
+    let mut memory = MessageBuffer::of_receiver(on.conditions);
+    let flags = receive_flags(on.conditions);
+    datagram_receiver(on, move |socket, control, datagrams| {
+        let found = memory.receive(flags, |buffer, flags| {
+            let wait = if flags.contains(RecvFlags::DONTWAIT) {
+                Wait::Never
+            } else {
+                Wait::Sleep
+            };
+            receive_stamped(socket, buffer, wait).map_err(errno)
+        })?;
+        let buffer = memory.present();
+        let datagram = &buffer[..found.bytes.min(buffer.len())];
+        datagrams.take(control, datagram);
+        if let Some(at_ns) = found.at_ns {
+            datagrams.note_time(datagram, at_ns);
         }
-    }
-}
-
-struct Receiver {
-    socket: UdpSocket,
-    memory: MessageBuffer,
-    flags: RecvFlags,
-    datagrams: Datagrams,
-    delays: Option<DelayRecorder>,
-}
-
-impl Receiver {
-    /// Receives datagrams until everything has been received, or nothing more comes, and records when
-    /// each was received, where requested.
-    #[inline]
-    fn receive_all(&mut self, control: &Control) -> Result<(), Errno> {
-        let (socket, memory, flags) = (&self.socket, &mut self.memory, self.flags);
-        let Some(delays) = &mut self.delays else {
-            return self.datagrams.receive(control, |datagrams| {
-                let length =
-                    memory.receive(flags, |buffer, flags| receive(socket, buffer, flags))?;
-                datagrams.take(control, &memory.present()[..length]);
-                memory.took(length);
-                Ok(())
-            });
-        };
-        self.datagrams.receive(control, |datagrams| {
-            let found = memory.receive(flags, |buffer, flags| {
-                let wait = if flags.contains(RecvFlags::DONTWAIT) {
-                    Wait::Never
-                } else {
-                    Wait::Sleep
-                };
-                receive_stamped(socket, buffer, wait).map_err(errno)
-            })?;
-            let buffer = memory.present();
-            let datagram = &buffer[..found.bytes.min(buffer.len())];
-            datagrams.take(control, datagram);
-            if let Some(at_ns) = found.at_ns {
-                delays.note(datagram, at_ns);
-            }
-            memory.took(found.bytes);
-            Ok(())
-        })
-    }
-}
-
-impl Flow for Receiver {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.socket.try_clone()?.into())
-    }
-
-    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        self.receive_all(control)
-            .map_err(TrafficError::errno("receive a datagram"))
-    }
-
-    fn outcome(&self, sent: Sent) -> FlowRecord {
-        let delay_variation = self.delays.as_ref().map(DelayRecorder::variation);
-        FlowRecord {
-            sequence: self.datagrams.sequence(sent),
-            delay_variation,
-            ..FlowRecord::default()
-        }
-    }
+        memory.took(found.bytes);
+        Ok(())
+    })
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::Peer;
 
-use crate::flow::{Ready, TrafficError};
+use crate::flow::{Made, TrafficError};
 use crate::handshake::Token;
 
 /// Functions that make the flow of an endpoint from a socket whose two sides have exchanged the
@@ -30,7 +30,7 @@ pub struct Run<'a> {
     pub peer: Peer,
 }
 
-pub type TcpClient = fn(&Run, TcpStream, SocketAddr) -> Result<Ready, TrafficError>;
-pub type TcpServer = fn(&Run, TcpStream, TcpListener) -> Result<Ready, TrafficError>;
-pub type UdpClient = fn(&Run, UdpSocket, SocketAddr) -> Result<Ready, TrafficError>;
-pub type UdpServer = fn(&Run, UdpSocket) -> Result<Ready, TrafficError>;
+pub type TcpClient = fn(&Run, TcpStream, SocketAddr) -> Result<Made, TrafficError>;
+pub type TcpServer = fn(&Run, TcpStream, TcpListener) -> Result<Made, TrafficError>;
+pub type UdpClient = fn(&Run, UdpSocket, SocketAddr) -> Result<Made, TrafficError>;
+pub type UdpServer = fn(&Run, UdpSocket) -> Result<Made, TrafficError>;

@@ -1,8 +1,8 @@
-//! Fast modes of the stream workloads: one file per family, one table of all.
+//! The ends of the stream workloads, and their fast modes: one file per family, one table of all.
 //!
 //! The record names the mode. No mode replaces another: a mode that the kernel refuses is an error.
 
-mod fast;
+mod mover;
 mod stream_receiver;
 mod tcp_sendfile;
 mod tcp_splice;
@@ -13,22 +13,21 @@ mod udp_gso;
 
 use std::io;
 use std::net::{Shutdown, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::modes::{MODES, Mode, setting};
+use bitcost_model::protocol::Peer;
 use bitcost_model::record::{FlowRecord, InEffect, Role};
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Ready, Sent, TrafficError};
-use crate::handshake::Token;
-use crate::options::tcp_info;
+use crate::flow::{Made, Sent, Traffic, TrafficError};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
-use crate::tcp::close_gracefully;
-use fast::{FastMode, Moving, Place, Prepared};
-use stream_receiver::StreamReceiver;
+use crate::tcp;
+use crate::workload::Run;
+pub use mover::{Mover, Moving, Place, Prepared, byte_receiver, datagram_receiver};
 
 struct Row {
     mode: Mode,
@@ -64,64 +63,73 @@ const FAST: &[Row] = fast! {
     Splice Receiver "splice, /dev/null" tcp_splice::receiver;
 };
 
-/// The endpoint in the requested mode; `plain` makes the workload's own flow.
-pub fn ready<S: Into<Socket>>(
+/// The endpoint in the requested mode; `plain` prepares the workload's own.
+pub fn made(
+    run: &Run,
     end: Role,
-    conditions: &Conditions,
-    token: &Token,
-    socket: S,
+    socket: impl Into<Socket>,
     mut in_effect: Vec<InEffect>,
-    plain: impl FnOnce(S) -> Box<dyn Flow>,
-) -> Result<Ready, TrafficError> {
+    plain: Prepare,
+) -> Result<Made, TrafficError> {
+    let (conditions, socket) = (run.conditions, socket.into());
     let mode = match end {
         Role::Sender => conditions.send_mode,
         Role::Receiver => conditions.receive_mode,
     };
-    let flow = if mode == Mode::Plain {
-        plain(socket)
-    } else {
-        fast(end, mode, conditions, Tag::of(token), socket.into())?
-    };
     in_effect.push(InEffect::as_requested(setting(end), mode.name()));
-    Ok(Ready { in_effect, flow })
-}
-
-fn fast(
-    end: Role,
-    mode: Mode,
-    conditions: &Conditions,
-    tag: Tag,
-    socket: Socket,
-) -> Result<Box<dyn Flow>, TrafficError> {
-    let row = FAST
-        .iter()
-        .find(|row| (row.end, row.mode) == (end, mode))
-        .ok_or_else(|| {
-            TrafficError::Peer(format!(
-                "no {} `{}` in this version; use the same bitcost on both hosts",
-                setting(end),
-                mode.name()
-            ))
-        })?;
-    let refused = |error| row.refused(conditions, error);
+    let row = FAST.iter().find(|row| (row.end, row.mode) == (end, mode));
+    if row.is_none() && mode != Mode::Plain {
+        return Err(TrafficError::Peer(format!(
+            "no {} `{}` in this version; use the same bitcost on both hosts",
+            setting(end),
+            mode.name()
+        )));
+    }
     let place = Place {
         socket: socket.as_fd(),
         conditions,
-        tag,
+        tag: Tag::of_run(run),
     };
-    let fast = (row.prepare)(&place).map_err(refused)?;
-    let pacer = if end == Role::Sender {
-        Pacer::of(conditions, &socket)
-    } else {
-        None
-    };
-    Ok(Box::new(FastFlow {
-        socket,
+    let prepared = row.map_or(plain, |row| row.prepare)(&place);
+    let asked = Asked {
+        end,
         row,
         conditions: conditions.clone(),
+    };
+    let mover = prepared.map_err(|error| asked.refused(error))?;
+    let pacer = match end {
+        Role::Sender => Pacer::of(conditions, &socket),
+        Role::Receiver => None,
+    };
+    let traffic = Box::new(StreamEnd {
+        socket,
+        asked,
+        peer: run.peer,
         pacer,
-        fast,
-    }))
+        mover,
+    });
+    Ok(Made { in_effect, traffic })
+}
+
+/// What was asked of the kernel.
+struct Asked {
+    end: Role,
+    /// The mode; absent where it is plain.
+    row: Option<&'static Row>,
+    conditions: Conditions,
+}
+
+impl Asked {
+    fn refused(&self, error: io::Error) -> TrafficError {
+        match (self.row, self.end) {
+            (Some(row), _) => row.refused(&self.conditions, error),
+            (None, Role::Sender) => {
+                let bytes = self.conditions.message_size_bytes;
+                TrafficError::system(format!("send messages of up to {bytes} bytes"))(error)
+            }
+            (None, Role::Receiver) => TrafficError::system("receive")(error),
+        }
+    }
 }
 
 impl Row {
@@ -184,61 +192,47 @@ impl AsFd for Socket {
     }
 }
 
-struct FastFlow {
+/// One end of a stream.
+struct StreamEnd {
     socket: Socket,
-    row: &'static Row,
-    conditions: Conditions,
+    asked: Asked,
+    peer: Peer,
     pacer: Option<Pacer>,
-    fast: Box<dyn FastMode>,
+    mover: Box<dyn Mover>,
 }
 
-impl Flow for FastFlow {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        self.socket.as_fd().try_clone_to_owned()
-    }
-
+impl Traffic for StreamEnd {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         let on = Moving {
             socket: self.socket.as_fd(),
             control,
             pacer: &mut self.pacer,
         };
-        let moved = self.fast.run(on);
-        moved.map_err(|error| self.row.refused(&self.conditions, error.into()))?;
-        match (&mut self.socket, self.row.end) {
-            (Socket::Udp(_), _) => return Ok(()),
-            (Socket::Tcp(_), Role::Sender) if control.phase() == Phase::Abort => return Ok(()),
-            (Socket::Tcp(stream), Role::Sender) => close_gracefully(stream),
-            (Socket::Tcp(stream), Role::Receiver) => stream.shutdown(Shutdown::Write),
+        let moved = self.mover.run(on);
+        moved.map_err(|error| self.asked.refused(error.into()))?;
+        let Socket::Tcp(stream) = &mut self.socket else {
+            return Ok(());
+        };
+        match (self.asked.end, self.peer) {
+            (Role::Sender, _) if control.phase() == Phase::Abort => return Ok(()),
+            (Role::Sender, Peer::Bitcost) => tcp::close_gracefully(stream),
+            (Role::Sender, Peer::Iperf3) => tcp::await_acknowledged(stream),
+            (Role::Receiver, Peer::Bitcost) => stream.shutdown(Shutdown::Write),
+            // It closes a connection of whose acknowledgement it does not wait.
+            (Role::Receiver, Peer::Iperf3) => return Ok(()),
         }
         .map_err(TrafficError::system("end the connection"))?;
-        self.fast.ended(self.socket.as_fd());
+        self.mover.ended(self.socket.as_fd());
         Ok(())
     }
 
     fn outcome(&self, sent: Sent) -> FlowRecord {
-        let tcp_info = match &self.socket {
-            Socket::Tcp(stream) => tcp_info(stream),
-            Socket::Udp(_) => None,
-        };
-        let sequence = self
-            .fast
-            .datagrams()
-            .and_then(|datagrams| datagrams.sequence(sent));
-        let counters = self.fast.counters().into_iter();
-        let mode_counters = counters
-            .map(|(name, count)| (name.to_owned(), count))
-            .collect();
-        let pacing = self.pacer.as_ref().map(Pacer::record);
-        let low_water_bytes = self.fast.stream().and_then(StreamReceiver::low_water_bytes);
-        FlowRecord {
-            tcp_info,
-            sequence,
-            pacing,
-            mode_counters,
-            low_water_bytes,
+        let mut outcome = FlowRecord {
+            pacing: self.pacer.as_ref().map(Pacer::record),
             ..FlowRecord::default()
-        }
+        };
+        self.mover.report(sent, &mut outcome);
+        outcome
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use rustix::fs::{MemfdFlags, memfd_create, sendfile};
 
-use super::fast::{Place, Prepared, message_sender};
+use super::mover::{Place, Prepared, message_sender};
 
 pub fn sender(on: &Place) -> Prepared {
     let mut file = File::from(memfd_create("bitcost message", MemfdFlags::CLOEXEC)?);

@@ -14,7 +14,7 @@ use rustix::pipe::{
     PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, tee,
 };
 
-use super::fast::{Place, Prepared, byte_receiver, message_sender, receive_room};
+use super::mover::{Place, Prepared, byte_receiver, message_sender, receive_room};
 
 struct Pipe {
     out: OwnedFd,

@@ -2,7 +2,7 @@
 
 use rustix::net::{RecvFlags, recv};
 
-use super::fast::{Place, Prepared, byte_receiver, receive_room};
+use super::mover::{Place, Prepared, byte_receiver, receive_room};
 use crate::loops::receive_flags;
 
 pub fn receiver(on: &Place) -> Prepared {

@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use rustix::io::{Errno, writev};
 use rustix::net::{SendFlags, send};
 
-use super::fast::{FastMode, Moving, Place, Prepared, most_messages};
+use super::mover::{Mover, Moving, Place, Prepared, most_messages};
 use crate::loops::{Handed, Supply, send_batches};
 
 /// Most messages of one call, and most bytes, so that a call of large messages does not outlast a
@@ -28,7 +28,7 @@ pub fn sender(on: &Place) -> Prepared {
     }))
 }
 
-impl FastMode for Sender {
+impl Mover for Sender {
     fn run(&mut self, on: Moving) -> Result<(), Errno> {
         let (message, socket) = (&self.message[..], on.socket);
         let most = (BYTES / message.len()).clamp(1, self.most);

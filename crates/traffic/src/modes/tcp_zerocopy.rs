@@ -4,17 +4,18 @@
 //! The data is never changed, so the next send call need not wait for a completion. Completions are
 //! read from the error queue from time to time, because its size is limited.
 
-use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use bitcost_model::record::FlowRecord;
 use bitcost_sys::socket::{self, SO_ZEROCOPY};
 use bitcost_sys::zerocopy::take_completed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use super::fast::{FastMode, Moving, Place, Prepared, send_paced};
+use super::mover::{Mover, Moving, Place, Prepared, send_paced};
+use crate::flow::Sent;
 use crate::loops::Supply;
 
 /// `MSG_ZEROCOPY` (linux/socket.h).
@@ -106,7 +107,7 @@ pub fn sender(on: &Place) -> Prepared {
     }))
 }
 
-impl FastMode for Sender {
+impl Mover for Sender {
     fn run(&mut self, on: Moving) -> Result<(), Errno> {
         let Sender { message, book, .. } = self;
         let result = send_paced(on.control, self.supply, on.pacer, |done, length| {
@@ -129,14 +130,17 @@ impl FastMode for Sender {
         }
     }
 
-    fn counters(&self) -> BTreeMap<&'static str, u64> {
+    fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
         let book = &self.book;
-        BTreeMap::from([
+        let counters = [
             ("zerocopy_calls", book.calls),
             ("zerocopy_completed", book.completed),
             ("zerocopy_copied", book.copied),
             ("zerocopy_put_off", book.put_off),
             ("zerocopy_queue_reads", book.queue_reads),
-        ])
+        ];
+        outcome.mode_counters = counters
+            .map(|(name, count)| (name.to_owned(), count))
+            .into();
     }
 }

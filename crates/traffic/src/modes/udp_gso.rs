@@ -6,7 +6,7 @@ use bitcost_sys::socket::{self, IP_MTU, IPV6_MTU, UDP_GRO, UDP_SEGMENT};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, getsockname, send};
 
-use super::fast::{Place, Prepared, batch_sender, datagram_receiver, most_messages, wait};
+use super::mover::{Place, Prepared, batch_sender, datagram_receiver, most_messages, wait};
 use crate::loops::Handed;
 use crate::syscalls::errno;
 

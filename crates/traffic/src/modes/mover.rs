@@ -1,16 +1,18 @@
-//! The interface of a fast mode, and the functions that the modes share.
+//! The interface of a mode, and the functions that the modes share.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use bitcost_model::conditions::{Conditions, ReceiveSize, Waiting};
+use bitcost_model::record::FlowRecord;
 use bitcost_sys::datagram::Wait;
 use rustix::io::Errno;
 
 use super::stream_receiver::StreamReceiver;
 use crate::control::{Control, Phase};
 use crate::datagrams::Datagrams;
+use crate::flow::Sent;
 use crate::loops::{Handed, Supply, send_batches, send_messages};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
@@ -21,7 +23,7 @@ pub struct Place<'a> {
     pub tag: Tag,
 }
 
-pub type Prepared = io::Result<Box<dyn FastMode>>;
+pub type Prepared = io::Result<Box<dyn Mover>>;
 
 pub struct Moving<'a> {
     pub socket: BorrowedFd<'a>,
@@ -29,29 +31,21 @@ pub struct Moving<'a> {
     pub pacer: &'a mut Option<Pacer>,
 }
 
-pub trait FastMode: Send {
+pub trait Mover: Send {
     fn run(&mut self, on: Moving) -> Result<(), Errno>;
 
     /// Reads what the kernel reports after the end of the connection.
     fn ended(&mut self, _socket: BorrowedFd<'_>) {}
 
-    fn counters(&self) -> BTreeMap<&'static str, u64> {
-        BTreeMap::new()
-    }
-
-    fn stream(&self) -> Option<&StreamReceiver> {
-        None
-    }
-
-    fn datagrams(&self) -> Option<&Datagrams> {
-        None
-    }
+    /// Adds to the outcome what it knows, given how many messages the sender counted.
+    fn report(&self, _sent: Sent, _outcome: &mut FlowRecord) {}
 }
 
 type Counters<const N: usize> = ([&'static str; N], [u64; N]);
 
-fn by_name<const N: usize>((names, counts): &Counters<N>) -> BTreeMap<&'static str, u64> {
-    names.iter().copied().zip(counts.iter().copied()).collect()
+fn by_name<const N: usize>((names, counts): &Counters<N>) -> BTreeMap<String, u64> {
+    let names = names.iter().map(|name| (*name).to_owned());
+    names.zip(counts.iter().copied()).collect()
 }
 
 /// A sender of a stream that makes a call for each message.
@@ -74,7 +68,7 @@ where
     }))
 }
 
-impl<C, const N: usize> FastMode for MessageSender<C, N>
+impl<C, const N: usize> Mover for MessageSender<C, N>
 where
     C: FnMut(BorrowedFd<'_>, usize, usize, &mut [u64; N]) -> Result<usize, Errno> + Send,
 {
@@ -84,8 +78,8 @@ where
         })
     }
 
-    fn counters(&self) -> BTreeMap<&'static str, u64> {
-        by_name(&self.counters)
+    fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
+        outcome.mode_counters = by_name(&self.counters);
     }
 }
 
@@ -138,7 +132,7 @@ where
     }))
 }
 
-impl<C> FastMode for BatchSender<C>
+impl<C> Mover for BatchSender<C>
 where
     C: FnMut(BorrowedFd<'_>, Phase, usize, usize) -> Result<Handed, Errno> + Send,
 {
@@ -167,7 +161,7 @@ where
     }))
 }
 
-impl<C, const N: usize> FastMode for ByteReceiver<C, N>
+impl<C, const N: usize> Mover for ByteReceiver<C, N>
 where
     C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send,
 {
@@ -177,12 +171,9 @@ where
         })
     }
 
-    fn counters(&self) -> BTreeMap<&'static str, u64> {
-        by_name(&self.counters)
-    }
-
-    fn stream(&self) -> Option<&StreamReceiver> {
-        Some(&self.stream)
+    fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
+        outcome.mode_counters = by_name(&self.counters);
+        outcome.low_water_bytes = self.stream.low_water_bytes();
     }
 }
 
@@ -202,7 +193,7 @@ where
     }))
 }
 
-impl<C> FastMode for DatagramReceiver<C>
+impl<C> Mover for DatagramReceiver<C>
 where
     C: FnMut(BorrowedFd<'_>, &Control, &mut Datagrams) -> Result<(), Errno> + Send,
 {
@@ -211,8 +202,9 @@ where
         self.datagrams.receive(on.control, call)
     }
 
-    fn datagrams(&self) -> Option<&Datagrams> {
-        Some(&self.datagrams)
+    fn report(&self, sent: Sent, outcome: &mut FlowRecord) {
+        outcome.sequence = self.datagrams.sequence(sent);
+        outcome.delay_variation = self.datagrams.delay_variation();
     }
 }
 
