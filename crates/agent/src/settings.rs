@@ -201,21 +201,16 @@ fn keep_gro(device: &str, requests: &mut Vec<Request>) {
 fn offloads_of(device: &str, asked: Values) -> Result<OffloadsInEffect, Refusal> {
     let now = Offloads.observe(device)?;
     let on = HostSetting::Offloads(Requested::Set(OffloadSet::On));
-    let shown = if asked.is_empty() {
-        Offloads.plan(device, &now, &on)?
-    } else {
-        asked.clone()
+    let shown = match asked.is_empty() {
+        true => &Offloads.plan(device, &now, &on)?,
+        false => &asked,
     };
     let active = now.iter().filter(|(name, _)| shown.contains_key(*name));
+    let bit = |(name, word): (&String, &String)| (name.clone(), is_on(word));
     Ok(OffloadsInEffect {
         device: device.to_owned(),
-        requested: asked
-            .iter()
-            .map(|(name, word)| (name.clone(), is_on(word)))
-            .collect(),
-        active: active
-            .map(|(name, word)| (name.clone(), is_on(word)))
-            .collect(),
+        requested: asked.iter().map(bit).collect(),
+        active: active.map(bit).collect(),
     })
 }
 

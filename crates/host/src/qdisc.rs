@@ -3,8 +3,6 @@
 //! A qdisc is restored from the options that the kernel listed. One that could not be restored,
 //! such as a tree of classes, is not replaced in the first place.
 
-use std::fmt::Write as _;
-
 use bitcost_model::host_settings::{self as request, HostSetting, QDISC};
 use bitcost_sys::netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
@@ -41,11 +39,7 @@ impl Knob for RootQdisc {
                 .map(|known| (known.decode)(&root.options))
                 .unwrap_or_default(),
         };
-        values.extend(
-            parameters
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value.to_string())),
-        );
+        values.extend(texts(parameters));
         // The options of an htb count packets, and its classes are elsewhere.
         if root.handle != 0 && root.kind != "htb" {
             values.insert("options".to_owned(), hex(&root.options));
@@ -73,11 +67,7 @@ impl Knob for RootQdisc {
             return Err(HostError::cannot(what, format!("{kind} needs {name}")));
         }
         check_restorable(device, now, &what)?;
-        let parameters = with_defaults(known, parameters);
-        let mut values: Values = parameters
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_string()))
-            .collect();
+        let mut values: Values = texts(with_defaults(known, parameters)).collect();
         values.insert("kind".to_owned(), kind.clone());
         Ok(values)
     }
@@ -220,6 +210,11 @@ fn default_kind() -> Option<String> {
     )
 }
 
+fn texts(parameters: Parameters) -> impl Iterator<Item = (String, String)> {
+    let parameters = parameters.into_iter();
+    parameters.map(|(name, value)| (name.to_owned(), value.to_string()))
+}
+
 fn parameters(known: &'static Discipline, value: impl Fn(&str) -> Option<u64>) -> Parameters {
     let names = known.parameters.iter();
     names
@@ -276,10 +271,7 @@ fn lacking(error: bitcost_sys::netlink::Error, kind: &str, device: &str) -> Host
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -147,8 +147,8 @@ impl Conditions {
     }
 
     fn datagram_wire_bytes(&self, ethernet: u32, mtu_bytes: u32) -> u32 {
-        const UDP: u32 = 8;
-        let (ip, data) = (self.header_bytes() - UDP, self.message_size_bytes + UDP);
+        let ip = self.ip_version().header_bytes();
+        let data = self.message_size_bytes + UDP_HEADER;
         if data + ip <= mtu_bytes {
             return data + ip + ethernet;
         }

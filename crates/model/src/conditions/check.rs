@@ -2,9 +2,7 @@
 
 use crate::Invalid;
 use crate::buffers::Buffers;
-use crate::conditions::kinds::{
-    Mss, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX, TRANSACTION_RATE_MAX,
-};
+use crate::conditions::kinds::{Mss, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX};
 use crate::modes::{MODES, Mode, Row, setting};
 use crate::record::Role;
 use crate::search::Goal;
@@ -186,11 +184,6 @@ impl Conditions {
                     "a {what} of {size} bytes is too large or too small for {name}; allowed: 1 to {most}"
                 )));
             }
-        }
-        if self.transaction_rate == Some(0) {
-            return Err(Invalid(format!(
-                "a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"
-            )));
         }
         Ok(())
     }
