@@ -10,6 +10,7 @@ pub enum Command {
     /// The addresses on which the other endpoint listens, and what started its processes.
     Connect(Addresses, Option<Origin>),
     Start(Start),
+    End,
     Finish(SentCounts),
     Stop,
 }

@@ -61,13 +61,13 @@ pub enum AgentError {
     OtherVersion { controller: u32 },
     #[error(transparent)]
     NotAMessage(#[from] FrameError),
-    #[error("nothing heard from the controller for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
-    LeaseLost,
+    #[error("nothing heard from the controller for {} s; traffic stopped and host restored", .0.as_secs())]
+    LeaseLost(Duration),
     /// The process that restores the host when this agent dies has ended.
     #[error("the watchdog of this host's settings has ended; traffic stopped and host restored")]
     WatchdogLost,
-    #[error("the controller has read nothing for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
-    Unread,
+    #[error("the controller has read nothing for {} s; traffic stopped and host restored", .0.as_secs())]
+    Unread(Duration),
 }
 
 /// Serves one controller until its input ends. This agent also reads the counters of the nodes
@@ -106,16 +106,30 @@ fn serve_to_end(
         }
         match next(&inbox, &mut lease)? {
             Next::Message(message) => {
+                if let ToAgent::Prepare(prepare) = &message {
+                    lease = lease_of(prepare);
+                    output.wait_for_room(lease.length());
+                }
                 answer(message, &output, &mut run, journaling, place)?;
                 if output.is_unread() {
-                    return Err(AgentError::Unread);
+                    return Err(AgentError::Unread(lease.length()));
                 }
-                journaling.renew();
             }
             Next::Nothing => {}
             Next::End => return Ok(()),
         }
+        // The watchdog ends an agent that hangs; this one ends itself when its lease does.
+        journaling.renew();
     }
+}
+
+/// The lease of an agent that plays this run. Where its controller is reached over a network, that may fail for as long as
+/// the path of the data.
+fn lease_of(prepare: &Prepare) -> Lease {
+    let parts = prepare.parts.iter().filter(|_| prepare.is_remote);
+    let longest = parts.map(|part| part.conditions.outage_timeout()).max();
+    let length = longest.unwrap_or_default().max(Lease::LENGTH);
+    Lease::new(length, monotonic_ns())
 }
 
 #[derive(Debug, PartialEq)]
@@ -141,7 +155,7 @@ fn next(
         Err(RecvTimeoutError::Timeout) => lease
             .left(monotonic_ns())
             .map(|_| Next::Nothing)
-            .ok_or(AgentError::LeaseLost),
+            .ok_or(AgentError::LeaseLost(lease.length())),
         Err(RecvTimeoutError::Disconnected) => Ok(Next::End),
     }
 }
@@ -219,6 +233,7 @@ fn answer(
         ToAgent::Meet { addresses, origin } => {
             forward(run, output, Command::Connect(addresses, origin));
         }
+        ToAgent::End => forward(run, output, Command::End),
         ToAgent::Finish { sent } => forward(run, output, Command::Finish(sent)),
         ToAgent::Stop => {
             *run = None;
@@ -303,6 +318,6 @@ mod tests {
         let heard = next(&inbox, &mut lease).expect("the controller was not silent");
         assert_eq!(heard, Next::Message(ToAgent::Renew));
         let lost = next(&inbox, &mut lease).expect_err("the controller is silent");
-        assert!(matches!(lost, AgentError::LeaseLost), "{lost}");
+        assert!(matches!(lost, AgentError::LeaseLost(_)), "{lost}");
     }
 }

@@ -34,10 +34,21 @@ struct Room {
     freed: Condvar,
 }
 
-#[derive(Default)]
 struct Waiting {
     bytes: usize,
     reader: Reader,
+    /// The time for which a message waits for room.
+    patience: Duration,
+}
+
+impl Default for Waiting {
+    fn default() -> Waiting {
+        Waiting {
+            bytes: 0,
+            reader: Reader::default(),
+            patience: Lease::LENGTH,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -78,8 +89,14 @@ impl Output {
         let frame =
             encode(message).or_else(|error| encode(&Refusal::from(error.to_string()).message()));
         if let Ok(frame) = frame {
-            self.queue(frame, Lease::LENGTH);
+            let patience = self.room.waiting().patience;
+            self.queue(frame, patience);
         }
+    }
+
+    /// Has messages wait for room for this long from now on.
+    pub fn wait_for_room(&self, patience: Duration) {
+        self.room.waiting().patience = patience;
     }
 
     /// Sends a message that the controller does not need. It is dropped where it is too long for a

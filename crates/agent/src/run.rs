@@ -36,10 +36,6 @@ use crate::threads::{Threads, Watched};
 use crate::warden::Warden;
 use crate::whole::Whole;
 
-/// The time that an endpoint waits for the controller's next command; the controller's own
-/// deadlines are shorter.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// The time that a queue may take to drain, and the interval at which that is checked.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 const DRAIN_CHECK: Duration = Duration::from_millis(1);
@@ -178,7 +174,7 @@ impl Endpoint {
             addresses: setup::addresses(&listening),
             origin: self.place.origin.clone(),
         });
-        let (peers, peer_origin) = threads.await_peer(COMMAND_TIMEOUT)?;
+        let (peers, peer_origin) = threads.await_peer()?;
         let cached = self.journaling.metrics().start_run();
         let profiler = match self.prepare.is_profiled {
             true => Some(Profiler::open()?),
@@ -200,7 +196,7 @@ impl Endpoint {
             &self.place.between,
         );
         self.output.send(&FromAgent::Ready);
-        let start = threads.await_start(COMMAND_TIMEOUT)?;
+        let start = threads.await_start()?;
         *warden = Warden::start(&self.prepare, &self.abort, start.begin_ns)?;
         if first.conditions.is_bounded() {
             threads.enter(Phase::Measured);
@@ -334,8 +330,11 @@ impl Endpoint {
         threads.await_ends(&watched, &self.abort, |part| {
             self.prepare.parts[part].role == Role::Sender
         })?;
-        self.output.send(&FromAgent::Sent { sent: self.sent() });
-        let sent = threads.await_sent(COMMAND_TIMEOUT)?;
+        self.output.send(&FromAgent::Sent {
+            sent: self.sent(),
+            is_stalled: threads.is_stalled(),
+        });
+        let sent = threads.await_sent()?;
         threads.await_ends(&watched, &self.abort, |_| true)?;
         let flows = threads.flows();
         self.await_queue_drain(&flows);

@@ -35,18 +35,7 @@ const PROGRESS_EVERY: u64 = 5;
 const DRAIN_LOOK: Duration = Duration::from_millis(100);
 
 /// The time that a loop may take to start, or to end after the window without any data that moves.
-const LOOP_END_TIMEOUT: Duration = Duration::from_secs(6);
-
-/// The same time after a window at whose end no data had moved for a third of the window, within
-/// [`STILL`].
-const DEAD_PATH_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The least and the longest time without any data at the end of a window after which less patience
-/// is left. A slow path with a long queue gives a sender room only from time to time.
-const STILL: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
-
-/// A run without any progress for this long has failed.
-const STALL: Duration = Duration::from_secs(10);
+const LOOP_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The time that the loops of an aborted run may take to end.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -64,8 +53,16 @@ pub struct Watched {
 struct PartFlows {
     /// Absent while the flow's loop runs.
     ended: Vec<Option<Box<dyn Flow>>>,
-    /// The latest counts that differed from those before, and the time at which they were read.
-    moved: (Counts, Instant),
+    /// The messages and bytes that differed from those before, and the time at which they were read.
+    moved: ([u64; 2], Instant),
+}
+
+/// Why the window ends before its time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Asked,
+    /// No data moved for as long as the run waits.
+    Stalled,
 }
 
 /// The threads of a run, and what they and the controller have reported.
@@ -75,6 +72,7 @@ pub struct Threads<'a> {
     peer: Option<(Addresses, Option<Origin>)>,
     start: Option<Start>,
     sent: Option<SentCounts>,
+    end: Option<End>,
     started: Vec<Started>,
     parts: Vec<PartFlows>,
     running: usize,
@@ -87,7 +85,7 @@ impl<'a> Threads<'a> {
     pub fn new(events: &'a Receiver<Event>, controls: &'a [Vec<Arc<Control>>]) -> Threads<'a> {
         let part = |flows: &Vec<Arc<Control>>| PartFlows {
             ended: flows.iter().map(|_| None).collect(),
-            moved: (Counts::default(), Instant::now()),
+            moved: ([0; 2], Instant::now()),
         };
         Threads {
             events,
@@ -95,6 +93,7 @@ impl<'a> Threads<'a> {
             peer: None,
             start: None,
             sent: None,
+            end: None,
             started: Vec::new(),
             parts: controls.iter().map(part).collect(),
             running: 0,
@@ -104,38 +103,34 @@ impl<'a> Threads<'a> {
 
     /// Waits until the controller has sent the addresses on which the other endpoint listens, and
     /// what started its processes.
-    pub fn await_peer(
-        &mut self,
-        patience: Duration,
-    ) -> Result<(Addresses, Option<Origin>), Refusal> {
-        self.await_command(patience, |threads| threads.peer.take())
+    pub fn await_peer(&mut self) -> Result<(Addresses, Option<Origin>), Refusal> {
+        self.await_command(|threads| threads.peer.take())
     }
 
-    pub fn await_start(&mut self, patience: Duration) -> Result<Start, Refusal> {
-        self.await_command(patience, |threads| threads.start.take())
+    pub fn await_start(&mut self) -> Result<Start, Refusal> {
+        self.await_command(|threads| threads.start.take())
     }
 
     /// Waits until the controller has sent the number of messages that the other endpoint sent.
-    pub fn await_sent(&mut self, patience: Duration) -> Result<SentCounts, Refusal> {
-        self.await_command(patience, |threads| threads.sent.take())
+    pub fn await_sent(&mut self) -> Result<SentCounts, Refusal> {
+        self.await_command(|threads| threads.sent.take())
     }
 
+    /// Waits for a command as long as the lease holds: its end stops the run.
     fn await_command<T>(
         &mut self,
-        patience: Duration,
         mut take: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<T, Refusal> {
-        let deadline = Instant::now() + patience;
         loop {
             if let Some(value) = take(self) {
                 return Ok(value);
             }
-            if !self.handle_event(deadline)? {
-                return Err(Refusal::from(format!(
-                    "the controller sent nothing for {patience:?}"
-                )));
-            }
+            self.handle_event(Instant::now() + LOOP_TIMEOUT)?;
         }
+    }
+
+    pub fn is_stalled(&self) -> bool {
+        self.end == Some(End::Stalled)
     }
 
     /// Handles one event; false when there was none before the deadline.
@@ -148,6 +143,7 @@ impl<'a> Threads<'a> {
                 self.peer = Some((addresses, origin));
             }
             Ok(Event::Command(Command::Start(start))) => self.start = Some(start),
+            Ok(Event::Command(Command::End)) => self.end = self.end.or(Some(End::Asked)),
             Ok(Event::Command(Command::Finish(sent))) => self.expect(sent),
             Ok(Event::Command(Command::Stop)) => return Err("stopped".into()),
             Ok(Event::Started(started)) => self.started.push(started),
@@ -213,7 +209,7 @@ impl<'a> Threads<'a> {
                 self.running += 1;
             }
         }
-        let deadline = Instant::now() + LOOP_END_TIMEOUT;
+        let deadline = Instant::now() + LOOP_TIMEOUT;
         while self.started.len() < count {
             self.handle_event(deadline)?
                 .then_some(())
@@ -244,9 +240,12 @@ impl<'a> Threads<'a> {
             .first()
             .is_some_and(|part| part.conditions.is_bounded());
         self.wait_until(start.window_start_ns, bounded)?;
+        if self.end.is_some() {
+            return Err("stopped before the window".into());
+        }
         sampler.profiler.as_mut().map_or(Ok(()), Profiler::begin)?;
         self.enter(Phase::Measured);
-        let mut samples = vec![sampler.read(self.counts())];
+        let mut samples = vec![sampler.read(sums(self.controls))];
         let window_start_ns = samples[0].at_ns;
         samples
             .iter()
@@ -256,8 +255,8 @@ impl<'a> Threads<'a> {
             if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
                 break;
             }
-            let read = sampler.read_between(self.counts());
-            self.check_stall(prepare)?;
+            let read = sampler.read_between(sums(self.controls));
+            self.note_stall(prepare);
             if tick % PROGRESS_EVERY == 0 {
                 send_progress(output, read.clone());
             }
@@ -265,7 +264,7 @@ impl<'a> Threads<'a> {
         }
         self.wait_until(start.window_end_ns, bounded)?;
         self.enter(Phase::Cooldown);
-        samples.push(sampler.read(self.counts()));
+        samples.push(sampler.read(sums(self.controls)));
         if let Some(profiler) = &mut sampler.profiler {
             profiler.end();
             self.wait_until(start.window_end_ns + APART_NS, true)?;
@@ -295,7 +294,7 @@ impl<'a> Threads<'a> {
         })
     }
 
-    /// Waits until a time; true when every flow of the first part has ended before.
+    /// Waits until a time; true when every flow of the first part has ended before, or the window is to end now.
     ///
     /// # Errors
     /// When they ended early although they may not. It is no error when the time has passed, too:
@@ -303,6 +302,9 @@ impl<'a> Threads<'a> {
     fn wait_until(&mut self, at_ns: u64, may_end: bool) -> Result<bool, Refusal> {
         let deadline = Instant::now() + Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
         loop {
+            if self.end.is_some() {
+                return Ok(true);
+            }
             if self.has_ended(0) {
                 let early =
                     "the traffic ended before the measured window did: the other endpoint stopped";
@@ -332,91 +334,53 @@ impl<'a> Threads<'a> {
             .for_each(|control| control.enter(phase));
     }
 
-    fn counts(&self) -> Vec<Counts> {
-        let sum = |flows: &Vec<Arc<Control>>| {
-            flows.iter().fold(Counts::default(), |sum, control| {
-                sum.plus(&control.counts().total())
-            })
-        };
-        self.controls.iter().map(sum).collect()
-    }
-
-    fn check_stall(&mut self, prepare: &Prepare) -> Result<(), Refusal> {
+    /// Has the window end where no data of some part has moved for as long as the run waits.
+    fn note_stall(&mut self, prepare: &Prepare) {
         self.has_moved();
         let mut parts = self.parts.iter().zip(&prepare.parts);
-        let Some((flows, part)) = parts.find(|(flows, _)| flows.moved.1.elapsed() >= STALL) else {
-            return Ok(());
-        };
-        let (part, seconds) = (part.conditions.phrase(), STALL.as_secs());
-        Err(Refusal::from(format!(
-            "{part}: no data was transferred for {seconds} s ({} bytes before that)",
-            flows.moved.0.bytes
-        )))
+        if parts.any(|(flows, part)| flows.moved.1.elapsed() >= part.conditions.outage_timeout()) {
+            self.end = self.end.or(Some(End::Stalled));
+        }
     }
 
-    /// Waits until every loop of the chosen parts has ended, as long as data moves. After
-    /// [`DRAIN_MAX`] all of them are ended, and the run is kept as it was at the end of the window.
+    /// Waits until every loop of the chosen parts has ended, as long as data moves, and for
+    /// [`DRAIN_MAX`] at most. Then all of them are ended, and the run is kept as it was at the end of
+    /// the window.
     ///
     /// # Errors
-    /// The reason why one failed, or that it did not end and no data moved.
+    /// The reason why one failed.
     pub fn await_ends(
         &mut self,
         watched: &Watched,
         abort: &Abort,
         is_chosen: impl Fn(usize) -> bool,
     ) -> Result<(), Refusal> {
-        let patience = match self.is_still(watched, &is_chosen) {
-            true => DEAD_PATH_TIMEOUT,
-            false => LOOP_END_TIMEOUT,
-        };
         let until_ns = watched.window_end_ns + DRAIN_MAX.as_nanos() as u64;
-        let began = Instant::now();
-        let (mut queued, mut drained) = (abort.queued_bytes(), None);
+        let (mut queued, mut drained) = (abort.queued_bytes(), Instant::now());
         while !(0..self.parts.len()).all(|part| !is_chosen(part) || self.has_ended(part)) {
             self.handle_event(Instant::now() + DRAIN_LOOK)?;
             let left = abort.queued_bytes();
             if self.has_moved() || left != queued {
-                (queued, drained) = (left, Some(Instant::now()));
+                (queued, drained) = (left, Instant::now());
             }
-            if drained.unwrap_or(began).elapsed() >= patience {
-                let last = drained.or(self.parts.iter().map(|part| part.moved.1).max());
-                return Err(did_not_end(watched, last.unwrap_or(began)).into());
-            }
-            if monotonic_ns() >= until_ns {
+            if drained.elapsed() >= LOOP_TIMEOUT || monotonic_ns() >= until_ns {
                 abort.stop_traffic();
             }
         }
         Ok(())
     }
 
-    /// Whether some part has made progress since this last looked.
+    /// Whether some part's data have moved since this last looked.
     fn has_moved(&mut self) -> bool {
-        let counts = self.counts().into_iter().map(|counts| Counts {
-            empty_calls: 0,
-            wait_calls: 0,
-            ..counts
-        });
         let mut has_moved = false;
-        for (part, counts) in self.parts.iter_mut().zip(counts) {
-            if counts != part.moved.0 {
-                part.moved = (counts, Instant::now());
+        for (part, counts) in self.parts.iter_mut().zip(sums(self.controls)) {
+            let now = [counts.messages, counts.bytes];
+            if now != part.moved.0 {
+                part.moved = (now, Instant::now());
                 has_moved = true;
             }
         }
         has_moved
-    }
-
-    /// True where no data of some part moved in the last part of the window, so that its path is
-    /// likely dead.
-    fn is_still(&self, watched: &Watched, is_chosen: &impl Fn(usize) -> bool) -> bool {
-        let window_ns = watched
-            .window_end_ns
-            .saturating_sub(watched.window_start_ns);
-        let still = Duration::from_nanos(window_ns / 3).clamp(STILL[0], STILL[1]);
-        let mut parts = self.parts.iter().enumerate();
-        parts.any(|(part, flows)| {
-            is_chosen(part) && !self.has_ended(part) && flows.moved.1.elapsed() >= still
-        })
     }
 
     pub fn flows(&mut self) -> Vec<Vec<Box<dyn Flow>>> {
@@ -442,19 +406,14 @@ impl<'a> Threads<'a> {
     }
 }
 
-/// What was seen of traffic that did not end; `last` is the time at which data were last seen to move.
-fn did_not_end(watched: &Watched, last: Instant) -> String {
-    let still = last.elapsed();
-    let last_ns = monotonic_ns().saturating_sub(still.as_nanos() as u64);
-    let side = match last_ns < watched.window_end_ns {
-        true => "before",
-        false => "after",
+/// The counts of each part.
+fn sums(controls: &[Vec<Arc<Control>>]) -> Vec<Counts> {
+    let sum = |flows: &Vec<Arc<Control>>| {
+        flows.iter().fold(Counts::default(), |sum, control| {
+            sum.plus(&control.counts().total())
+        })
     };
-    let apart_s = last_ns.abs_diff(watched.window_end_ns) as f64 / 1e9;
-    format!(
-        "the traffic did not end: no data has moved for {:.1} s, since {apart_s:.1} s {side} the end of the window; look at the path and at the other endpoint",
-        still.as_secs_f64()
-    )
+    controls.iter().map(sum).collect()
 }
 
 fn send_progress(output: &Output, sample: Sample) {

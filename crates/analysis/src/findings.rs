@@ -199,6 +199,7 @@ impl Findings {
             &mut |at, event| {
                 let Event::RunEnded {
                     run,
+                    interrupted,
                     sender,
                     receiver,
                     ..
@@ -212,7 +213,11 @@ impl Findings {
                 let Some(cell) = summary.planned.get(row.cell) else {
                     return;
                 };
-                take(row, cell, &place.view([sender, receiver], &cell.conditions));
+                let view = RunView {
+                    interrupted: interrupted.as_deref(),
+                    ..place.view([sender, receiver], &cell.conditions)
+                };
+                take(row, cell, &view);
             },
         );
     }

@@ -35,7 +35,7 @@ pub fn say_answer(findings: &Findings, look: &Look) {
     say_log(Some(folder));
 }
 
-/// Fails if runs were left out, with the reason of the first; and if a setting that was requested
+/// Fails if a run was interrupted; if runs were left out, with the reason of the first; and if a setting that was requested
 /// of a single cell is not in effect.
 pub fn check(findings: &Findings) -> Result<(), Failure> {
     let summary = &findings.summary;
@@ -45,6 +45,9 @@ pub fn check(findings: &Findings) -> Result<(), Failure> {
             let missed = missed.join("; ");
             return Err(Failure::Check(format!("not in effect: {missed}")));
         }
+    }
+    if let Some(why) = summary.runs.iter().find_map(|row| row.interrupted.clone()) {
+        return Err(Failure::Check(why));
     }
     let unused = |row: &&RunRow| match row.status {
         Status::Failed | Status::Lost => true,

@@ -38,6 +38,8 @@ pub const ANSWER: Duration = Duration::from_secs(5);
 /// The time that an agent may take to read the symbols of its kernel, too.
 const SYMBOLS: Duration = Duration::from_secs(20);
 
+static NEVER: AtomicBool = AtomicBool::new(false);
+
 /// The interval at which the controller checks whether the user stopped the execution.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -57,6 +59,9 @@ pub struct Pair<'a> {
     /// The time at which the leases were renewed, on the transport's clock.
     renewed: Duration,
     pub idle: Option<[IdleBaseline; 2]>,
+    /// The time for which an agent that is reached over a network may be silent, where the run that it plays goes on
+    /// without data for that long.
+    pub outage: Duration,
     /// Whether each host's CPUs are sampled in the window of the next run.
     pub is_profiled: [bool; 2],
 }
@@ -71,7 +76,7 @@ fn timed_out(role: Role, what: &str) -> RunError {
 
 pub const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
-fn slot(role: Role) -> usize {
+pub(crate) fn slot(role: Role) -> usize {
     match role {
         Role::Sender => 0,
         Role::Receiver => 1,
@@ -110,6 +115,7 @@ impl<'a> Pair<'a> {
             generation: 0,
             stop,
             idle: None,
+            outage: Duration::ZERO,
             is_profiled: [false; 2],
         };
         pair.start(Role::Sender)?;
@@ -119,6 +125,16 @@ impl<'a> Pair<'a> {
 
     pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
         self.endpoints.endpoint(role)
+    }
+
+    /// Goes on although the user has stopped the execution.
+    pub fn ignore_stop(&mut self) {
+        self.stop = &NEVER;
+    }
+
+    /// Whether its agent has ended, or was given up.
+    pub fn is_gone(&self, role: Role) -> bool {
+        self.agents[slot(role)].is_none()
     }
 
     fn start(&mut self, role: Role) -> Result<(), ControllerError> {

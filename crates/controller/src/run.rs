@@ -11,13 +11,13 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::place::IpVersion;
 use bitcost_model::protocol::{
-    Addresses, DRAIN_MAX, FromAgent, Part, Peer, Prepare, SentCounts, Start, ToAgent, Token,
+    Addresses, DRAIN_MAX, FromAgent, Lease, Part, Peer, Prepare, SentCounts, Start, ToAgent, Token,
 };
-use bitcost_model::record::{EndpointRecord, Role};
+use bitcost_model::record::{EndpointRecord, PhaseCounts, Role, Sample};
 
 use crate::endpoint::Endpoint;
 use crate::error::RunError;
-use crate::pair::{Pair, pick};
+use crate::pair::{ANSWER, Pair, pick, slot};
 
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), Unavailable> + 'a;
 
@@ -30,6 +30,8 @@ const READY_FLOW: Duration = Duration::from_millis(10);
 
 /// The time that the last messages of a run may take, after what was sent has arrived.
 const LAST_MESSAGES: Duration = DRAIN_MAX.saturating_add(Duration::from_secs(10));
+
+pub const STOPPED: &str = "stopped by the user";
 
 const CLOCK: Duration = Duration::from_secs(2);
 
@@ -44,13 +46,19 @@ const LEAD_NS: u64 = 10_000_000;
 /// uncertainty of the clocks.
 const COOLDOWN_NS: u64 = 10_000_000;
 
+/// Makes a run; one that `keeps` what it measured has a record of each endpoint also where it is ended before its time.
 pub fn execute(
     pair: &mut Pair,
     run: u32,
-    conditions: &Conditions,
+    (conditions, keeps): (&Conditions, bool),
     sink: &mut Sink,
 ) -> Result<Event, RunError> {
     let parts = conditions.parts();
+    pair.outage = if keeps {
+        conditions.outage_timeout()
+    } else {
+        Duration::ZERO
+    };
     prepare(pair, run, &parts)?;
     let clocks = [
         compare_clocks(pair, Role::Sender)?,
@@ -66,15 +74,23 @@ pub fn execute(
         );
     }
     let length = Duration::from_millis(conditions.warmup_ms.into()) + conditions.window_limit();
-    let patience = Duration::from_nanos(lead_ns) + length + LAST_MESSAGES;
     let role_of = |host: Role| parts[0].direction.role_of(host);
-    let [mut first, mut second] = Finish {
+    let mut finish = Finish {
         pair: &mut *pair,
         run,
         role_of: &role_of,
         sink,
-    }
-    .records(patience)?;
+        outage: conditions.outage_timeout(),
+        readings: keeps.then(Default::default),
+        has_sent: [false; 2],
+        interrupted: None,
+    };
+    let records = finish.records(Duration::from_nanos(lead_ns) + length);
+    let interrupted = finish.interrupted;
+    let [mut first, mut second] = match records {
+        Err(_) if interrupted.as_deref() == Some(STOPPED) => return Err(RunError::Stopped),
+        records => records?,
+    };
     if let Some([of_first, of_second]) = pair.idle.clone() {
         let mut known = |host, idle| pair.endpoint(host).peer.is_bitcost().then_some(idle);
         (first.idle, second.idle) = (
@@ -90,6 +106,7 @@ pub fn execute(
     Ok(Event::RunEnded {
         run,
         start_uncertainty_us: uncertainty_ns as f64 / 1000.0,
+        interrupted,
         sender: Box::new(sender),
         receiver: Box::new(receiver),
     })
@@ -103,6 +120,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
     for host in HOSTS {
         let peer = peers[usize::from(host == Role::Sender)];
         let (peer_cpu, softirq_cpus) = across(pair, host, parts);
+        let is_remote = pair.lease(host) > Lease::LENGTH;
         let endpoint = pair.endpoint(host);
         let part = |part: &Conditions| {
             let role = part.direction.role_of(host);
@@ -128,6 +146,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
             receiving: endpoint.receiving,
             peer,
             confinement: None,
+            is_remote,
             is_profiled: pair.is_profiled[usize::from(host == Role::Receiver)],
         };
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
@@ -323,7 +342,7 @@ fn compare_clocks(pair: &mut Pair, role: Role) -> Result<ClockRelation, RunError
 }
 
 enum Last {
-    Sent(SentCounts),
+    Sent(SentCounts, bool),
     Done(Box<EndpointRecord>),
 }
 
@@ -334,45 +353,115 @@ struct Finish<'a, 'b, 'c> {
     run: u32,
     role_of: &'a dyn Fn(Role) -> Role,
     sink: &'a mut Sink<'b>,
+    /// The time without data after which an endpoint ends its window.
+    outage: Duration,
+    /// What each host reported in its window; absent where a run that is ended before its time is not kept.
+    readings: Option<[Vec<Sample>; 2]>,
+    has_sent: [bool; 2],
+    /// Why the run ended before its time.
+    interrupted: Option<String>,
 }
 
 impl Finish<'_, '_, '_> {
-    fn records(mut self, mut patience: Duration) -> Result<[EndpointRecord; 2], RunError> {
-        let mut has_sent = [false; 2];
+    /// The records of both hosts; their windows end after this time.
+    fn records(&mut self, length: Duration) -> Result<[EndpointRecord; 2], RunError> {
+        let silence = HOSTS.map(|host| self.pair.lease(host)).into_iter().max();
+        let last_messages = LAST_MESSAGES.max(silence.unwrap_or_default() + ANSWER);
+        let mut patience = length + last_messages;
         let mut records = [None, None];
         loop {
             let late = match records {
                 [Some(first), Some(second)] => return Ok([first, second]),
                 [first, second] => {
                     records = [first, second];
-                    self.late(has_sent, [records[0].is_some(), records[1].is_some()])
+                    self.late([records[0].is_some(), records[1].is_some()])
                 }
             };
-            let (host, last) = self.next(late, patience)?;
-            patience = LAST_MESSAGES;
-            let slot = usize::from(host == Role::Receiver);
-            match last {
-                Last::Sent(sent) => {
-                    has_sent[slot] = true;
-                    self.pair.send(host.other(), &ToAgent::Finish { sent });
-                }
-                Last::Done(record) => records[slot] = Some(*record),
+            match self.next(late, patience) {
+                Ok((host, Last::Sent(sent, is_stalled))) => self.sent(host, sent, is_stalled),
+                Ok((host, Last::Done(record))) => records[slot(host)] = Some(*record),
+                Err(RunError::Stopped) if self.readings.is_some() => self.stop(),
+                Err(error) => self.keep(&mut records, error)?,
             }
+            patience = last_messages;
         }
     }
 
+    /// Passes on what a host sent. One that has waited for data in vain ends the other one's window, too.
+    fn sent(&mut self, host: Role, sent: SentCounts, is_stalled: bool) {
+        self.has_sent[slot(host)] = true;
+        if is_stalled && self.interrupted.is_none() {
+            self.interrupt(format!("no data moved for {} s", self.outage.as_secs_f64()));
+        }
+        self.pair.send(host.other(), &ToAgent::Finish { sent });
+    }
+
+    fn interrupt(&mut self, why: String) {
+        self.interrupted.get_or_insert(why);
+        for host in HOSTS.into_iter().filter(|host| !self.has_sent[slot(*host)]) {
+            self.pair.send(host, &ToAgent::End);
+        }
+    }
+
+    fn stop(&mut self) {
+        self.pair.ignore_stop();
+        self.interrupt(STOPPED.to_owned());
+    }
+
+    /// Makes the record of an agent that is gone from what it reported, and ends the window of the other one.
+    ///
+    /// # Errors
+    /// Where none is gone, it reported nothing of the window, or such a run is not kept.
+    fn keep(
+        &mut self,
+        records: &mut [Option<EndpointRecord>; 2],
+        error: RunError,
+    ) -> Result<(), RunError> {
+        let (Some(readings), RunError::Failed(told) | RunError::Lost(told)) =
+            (&mut self.readings, &error)
+        else {
+            return Err(error);
+        };
+        let mut gone = Vec::new();
+        for host in HOSTS {
+            if records[slot(host)].is_some() || !self.pair.is_gone(host) {
+                continue;
+            }
+            let samples = std::mem::take(&mut readings[slot(host)]);
+            let Some(record) = of_readings((self.role_of)(host), samples) else {
+                return Err(error);
+            };
+            records[slot(host)] = Some(record);
+            gone.push(host);
+        }
+        if gone.is_empty() {
+            return Err(error);
+        }
+        for host in gone {
+            if !std::mem::replace(&mut self.has_sent[slot(host)], true) {
+                let sent = Vec::new();
+                self.pair.send(host.other(), &ToAgent::Finish { sent });
+            }
+        }
+        self.interrupt(told.to_string());
+        Ok(())
+    }
+
     /// The host whose message is awaited; the run's sender reports first.
-    fn late(&self, has_sent: [bool; 2], is_done: [bool; 2]) -> Role {
+    fn late(&self, is_done: [bool; 2]) -> Role {
         let mut hosts = HOSTS
             .into_iter()
-            .zip(has_sent.into_iter().zip(is_done))
+            .zip(self.has_sent.into_iter().zip(is_done))
             .collect::<Vec<_>>();
         hosts.sort_by_key(|(host, (sent, done))| (*sent, *done, (self.role_of)(*host)));
         hosts[0].0
     }
 
     fn next(&mut self, late: Role, patience: Duration) -> Result<(Role, Last), RunError> {
-        let mut progress = |host, sample| {
+        let mut progress = |host, sample: Sample| {
+            if let Some(readings) = &mut self.readings {
+                readings[slot(host)].push(sample.clone());
+            }
             (self.sink)(Event::Progress {
                 run: self.run,
                 role: (self.role_of)(host),
@@ -381,7 +470,7 @@ impl Finish<'_, '_, '_> {
             .map_err(RunError::Sink)
         };
         let pick = |from, message| match message {
-            FromAgent::Sent { sent } => Some((from, Last::Sent(sent))),
+            FromAgent::Sent { sent, is_stalled } => Some((from, Last::Sent(sent, is_stalled))),
             FromAgent::Done(record) => Some((from, Last::Done(record))),
             _ => None,
         };
@@ -393,4 +482,21 @@ impl Finish<'_, '_, '_> {
             pick,
         )
     }
+}
+
+/// The record of an endpoint whose own is lost, from what it reported in the window; absent where that is nothing.
+fn of_readings(role: Role, samples: Vec<Sample>) -> Option<EndpointRecord> {
+    let (first, last) = (samples.first()?.clone(), samples.last()?.clone());
+    (first.at_ns < last.at_ns).then(|| EndpointRecord {
+        role,
+        window_start_ns: first.at_ns,
+        window_end_ns: last.at_ns,
+        counts: PhaseCounts {
+            outside: first.counts,
+            measured: last.counts.since(&first.counts),
+        },
+        tcp_info: last.tcp_info,
+        samples,
+        ..EndpointRecord::default()
+    })
 }

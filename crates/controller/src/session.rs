@@ -49,6 +49,8 @@ pub struct Session<'a> {
     is_upset: bool,
     /// The hosts whose CPUs are sampled in runs that are profiled.
     profiled: Vec<Role>,
+    /// Whether a run that is ended before its time keeps what was measured, since it is not made again.
+    pub keeps_interrupted: bool,
 }
 
 impl<'a> Session<'a> {
@@ -71,6 +73,7 @@ impl<'a> Session<'a> {
             stop,
             is_upset: false,
             profiled: Vec::new(),
+            keeps_interrupted: false,
         })
     }
 
@@ -185,11 +188,21 @@ impl<'a> Session<'a> {
         let mut host_lacks = false;
         let (kind, reason) = match self.measure(plan, run, conditions, sink) {
             Ok(ended) => {
+                self.is_upset = matches!(
+                    ended,
+                    Event::RunEnded {
+                        interrupted: Some(_),
+                        ..
+                    }
+                );
                 emit(sink, ended)?;
-                return Ok(Ending::Complete);
+                return Ok(match self.is_upset && self.stop.load(Ordering::Relaxed) {
+                    true => Ending::Interrupted,
+                    false => Ending::Complete,
+                });
             }
             Err(RunError::Sink(why)) => return Err(why.into()),
-            Err(RunError::Stopped) => (FailureKind::Interrupted, "stopped by the user".to_owned()),
+            Err(RunError::Stopped) => (FailureKind::Interrupted, run::STOPPED.to_owned()),
             Err(RunError::Failed(told)) => (FailureKind::Failed, told.to_string()),
             Err(RunError::Lacks(told)) => {
                 host_lacks = true;
@@ -203,7 +216,6 @@ impl<'a> Session<'a> {
             kind,
             reason,
             host_lacks,
-            until_stopped: None,
         };
         emit(sink, failed)?;
         if kind == FailureKind::Interrupted {
@@ -252,7 +264,8 @@ impl<'a> Session<'a> {
             }
             None => Vec::new(),
         };
-        let mut ended = run::execute(&mut self.pair, run, conditions, sink)?;
+        let keeps = self.keeps_interrupted && !self.pair.is_profiled.contains(&true);
+        let mut ended = run::execute(&mut self.pair, run, (conditions, keeps), sink)?;
         if let Event::RunEnded { sender, .. } = &mut ended {
             sender.in_effect.extend(in_effect);
             let changed = self.path.as_mut().map(|path| path.changed());

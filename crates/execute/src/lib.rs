@@ -27,7 +27,6 @@ mod start;
 pub mod store;
 mod target;
 mod trust;
-mod window;
 
 pub use destination::Destination;
 pub use error::ExecuteError;

@@ -52,6 +52,7 @@ impl Found {
             Event::Constants { .. } => self.has_constants = true,
             Event::RunEnded {
                 run,
+                interrupted: None,
                 sender,
                 receiver,
                 ..

@@ -22,7 +22,6 @@ use crate::prepared::Prepared;
 use crate::progress::Progress;
 use crate::store::{StoreError, Writer};
 use crate::target::Target;
-use crate::window::Window;
 
 #[derive(Debug)]
 pub struct Executed {
@@ -39,7 +38,6 @@ pub struct Recorder<'a> {
     /// Caveats of the log that this execution continues.
     caveats: Vec<String>,
     findings: Option<Findings>,
-    window: Window,
     progress: &'a mut dyn Progress,
 }
 
@@ -50,7 +48,6 @@ impl<'a> Recorder<'a> {
             reader: Reader::default(),
             caveats: Vec::new(),
             findings: None,
-            window: Window::default(),
             progress,
         }
     }
@@ -102,12 +99,11 @@ impl<'a> Recorder<'a> {
     }
 
     pub fn record(&mut self, event: &Event) -> Result<(), StoreError> {
-        let stopped = self.window.take(event);
-        let event = stopped.as_ref().unwrap_or(event);
-        let place = self.target.append(event)?;
-        self.reader.take(place, event);
+        let place = self.target.append(event);
+        // What cannot be written is printed all the same.
+        self.reader.take(*place.as_ref().unwrap_or(&0), event);
         self.progress.event(event);
-        Ok(())
+        place.map(|_| ())
     }
 
     /// The stop rule of a study: whether `blocks` are enough, because the least number is reached
@@ -194,8 +190,11 @@ impl<'a> Recorder<'a> {
         done: &BTreeSet<u32>,
     ) -> (Executed, Target) {
         self.watched(|sink, recorder| {
+            session.keeps_interrupted = plan.runs.len() == 1;
             let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
-            session.execute_until(plan, done, sink, &mut enough)
+            let ending = session.execute_until(plan, done, sink, &mut enough);
+            session.keeps_interrupted = false;
+            ending
         })
     }
 

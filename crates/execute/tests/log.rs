@@ -25,7 +25,6 @@ fn events() -> Vec<Event> {
             kind: FailureKind::Failed,
             reason: "the agent died".into(),
             host_lacks: false,
-            until_stopped: None,
         });
     }
     events.push(Event::ExecutionEnded {

@@ -266,7 +266,6 @@ fn events_of(run: u32, of: Run) -> impl Iterator<Item = Event> {
                 harmless(&reason)
             ),
             host_lacks: false,
-            until_stopped: None,
         },
         None => Event::RunImported {
             run,

@@ -218,6 +218,10 @@ impl Conditions {
         }
     }
 
+    pub fn outage_timeout(&self) -> Duration {
+        Duration::from_millis(self.outage_timeout_ms.into())
+    }
+
     /// The time for which the idle hosts are measured before each block: the requested time;
     /// otherwise that of the window, but at most [`IDLE_BASELINE_MAX`].
     pub fn idle_baseline(&self) -> Duration {

@@ -85,15 +85,6 @@ pub enum FailureKind {
     Interrupted,
 }
 
-/// The part of a run that was over when the user stopped it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StoppedRun {
-    /// The first and the last reading of the sender.
-    pub sender: Vec<Sample>,
-    /// The first and the last reading of the receiver.
-    pub receiver: Vec<Sample>,
-}
-
 /// One endpoint of the path: its place and its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndpointDescription {
@@ -241,6 +232,9 @@ pub enum Event {
         /// The most by which the two endpoints' windows may differ, in microseconds (half of the
         /// shortest round trip of the control channels).
         start_uncertainty_us: f64,
+        /// Why it ended before its time; absent where it did not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interrupted: Option<String>,
         sender: Box<EndpointRecord>,
         receiver: Box<EndpointRecord>,
     },
@@ -271,10 +265,6 @@ pub enum Event {
         /// Whether a host lacks something that the run asks for: a module of the kernel, a right.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         host_lacks: bool,
-        /// What both endpoints had counted when the user stopped the run; absent for other runs,
-        /// and for a run that was stopped before its window.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        until_stopped: Option<Box<StoppedRun>>,
     },
     /// A run that another program made, as its file reports it.
     RunImported {

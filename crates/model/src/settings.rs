@@ -552,6 +552,13 @@ const HOUR_MS: u64 = 3_600_000;
 /// What a setting is compared with.
 static USUAL: LazyLock<Conditions> = LazyLock::new(Conditions::default);
 
+/// Twice the 30 s in which a network finds another path: TCP doubles the time between its retransmissions.
+const OUTAGE_TIMEOUT_MS: u32 = 60_000;
+
+fn is_usual_outage(ms: &u32) -> bool {
+    *ms == OUTAGE_TIMEOUT_MS
+}
+
 const ANY: fn(Workload) -> bool = |_| true;
 const TRANSACTIONS: fn(Workload) -> bool = Workload::is_transactional;
 const STREAMS: fn(Workload) -> bool = |of| !of.is_transactional();
@@ -884,6 +891,10 @@ settings! {
     duration_ms: u32 = 2000,
         Run "duration_s" letter("time", 't'), number(Unit::Milliseconds, 20, HOUR_MS) [], ANY,
             "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, 2 s in studies)";
+    #[serde(skip_serializing_if = "is_usual_outage")]
+    outage_timeout_ms: u32 = OUTAGE_TIMEOUT_MS,
+        Run "outage_timeout_s" flag("outage-timeout"), number(Unit::Milliseconds, 1000, 300_000) [], ANY,
+            "Time without any data after which the run ends with what was measured; after an outage TCP waits up to as long again before it retries (default: 60 s)";
 }
 
 #[cfg(test)]

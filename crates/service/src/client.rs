@@ -75,6 +75,7 @@ pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> i
     };
     let why = match turn(link, resolve, &mut alive, tell) {
         Ok(Open { mut secure, frames }) => {
+            secure.outlast_outages();
             let queues = Queues {
                 inward: frames.rest(),
                 ..Queues::default()

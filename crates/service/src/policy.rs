@@ -92,6 +92,7 @@ impl Policy {
             ToAgent::Hello { .. }
             | ToAgent::Clock
             | ToAgent::Constants { .. }
+            | ToAgent::End
             | ToAgent::Finish { .. }
             | ToAgent::Stop
             | ToAgent::Renew => Ok(()),

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use bitcost_sys::process::wait_ready;
-use bitcost_sys::socket::is_passing;
+use bitcost_sys::socket::{self, TCP_RTO_MAX_MS, is_passing};
 use rustix::event::{PollFd, PollFlags};
 use rustls::Connection;
 
@@ -18,6 +18,13 @@ pub const PART: usize = 64 << 10;
 
 /// The time after which a peer that acknowledges nothing is gone (`TCP_USER_TIMEOUT`, RFC 5482).
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+
+/// The same of a session, which may outlast an outage: the longest lease of an agent, and some more.
+const UNACKNOWLEDGED_IN_SESSION: Duration = Duration::from_secs(310);
+
+/// The longest time between two retransmissions in a session (`TCP_RTO_MAX_MS`, Linux 6.15), so that it continues soon
+/// after an outage.
+const RETRANSMIT_MS: i32 = 1000;
 
 /// A socket that does not block. What it takes has left when `flush` succeeds.
 pub trait Stream: Read + Write + AsFd {
@@ -97,6 +104,14 @@ impl Secure {
             socket,
             tls: tls.into(),
         })
+    }
+
+    /// Has the connection last while its path is interrupted.
+    pub fn outlast_outages(&self) {
+        let ms = UNACKNOWLEDGED_IN_SESSION.as_millis() as u32;
+        // Where the kernel has no such option, TCP doubles the time from one retransmission to the next.
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&self.socket, ms);
+        let _ = socket::set_int(&self.socket, TCP_RTO_MAX_MS, RETRANSMIT_MS);
     }
 
     /// Both sides prove their keys.

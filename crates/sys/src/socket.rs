@@ -40,6 +40,8 @@ pub const TCP_NODELAY: IntOption = IntOption(IPPROTO_TCP, libc::TCP_NODELAY);
 pub const TCP_CORK: IntOption = IntOption(IPPROTO_TCP, libc::TCP_CORK);
 /// Unsent bytes from which a socket is not writable (tcp(7)).
 pub const TCP_NOTSENT_LOWAT: IntOption = IntOption(IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
+/// The longest time between two retransmissions, in milliseconds (Linux 6.15; not in libc yet).
+pub const TCP_RTO_MAX_MS: IntOption = IntOption(IPPROTO_TCP, 44);
 /// Type of service: the code point in its upper six bits (ip(7)).
 pub const IP_TOS: IntOption = IntOption(IPPROTO_IP, libc::IP_TOS);
 /// Traffic class: the code point in its upper six bits (ipv6(7)).

@@ -11,7 +11,7 @@ use crate::delay_variation::DelayRecorder;
 use crate::flow::Sent;
 use crate::handshake::is_greeting;
 use crate::iperf3;
-use crate::loops::receiver_delay;
+use crate::loops::{is_transient, receiver_delay};
 use crate::sequence::{Arrival, HEADER_BYTES, Tag, Tracker};
 
 /// The interval at which a receiver checks whether the flow is over while it receives nothing.
@@ -208,7 +208,7 @@ impl Datagrams {
                     }
                 }
                 Err(Errno::AGAIN) => control.count_empty(),
-                Err(Errno::INTR | Errno::CONNREFUSED) => {}
+                Err(error) if error == Errno::INTR || is_transient(error) => {}
                 Err(error) => return Err(error),
             }
         }

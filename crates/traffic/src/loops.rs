@@ -9,6 +9,9 @@ use rustix::net::RecvFlags;
 use crate::control::{Control, Phase};
 use crate::pacing::Pacer;
 
+/// The time until the next call over a path that is down.
+const PATH_DOWN: Duration = Duration::from_millis(1);
+
 /// The messages of a sender: whole ones, and one last, shorter message where the run's bound
 /// leaves bytes for it.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +95,7 @@ fn send_one_message(
             Ok(bytes) => complete(control, phase, length, bytes, send)?,
             Err(Errno::INTR) => continue,
             Err(error) if is_transient(error) => {
-                control.count_failed(phase);
+                note_failed(control, phase, error);
                 continue;
             }
             Err(error) => return Err(error),
@@ -182,7 +185,7 @@ pub fn send_batches(
             }
             Err(Errno::INTR) => count,
             Err(error) if is_transient(error) => {
-                control.count_failed(phase);
+                note_failed(control, phase, error);
                 0
             }
             Err(error) => return Err(error),
@@ -206,9 +209,25 @@ pub fn receive_flags(conditions: &Conditions) -> RecvFlags {
 }
 
 /// Transient errors of a datagram socket, which lose one message and do not end the flow: full
-/// queues, and a receiver that did not listen when an earlier datagram arrived.
+/// queues, a receiver that did not listen when an earlier datagram arrived, and a path that is down.
 pub fn is_transient(error: Errno) -> bool {
-    matches!(error, Errno::NOBUFS | Errno::CONNREFUSED)
+    matches!(error, Errno::NOBUFS | Errno::CONNREFUSED) || is_path_down(error)
+}
+
+fn is_path_down(error: Errno) -> bool {
+    matches!(
+        error,
+        Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::NETDOWN
+    )
+}
+
+/// Counts a call that failed with a transient error, and waits where no other one can succeed soon.
+#[cold]
+pub fn note_failed(control: &Control, phase: Phase, error: Errno) {
+    control.count_failed(phase);
+    if is_path_down(error) {
+        control.sleep(PATH_DOWN);
+    }
 }
 
 #[cfg(test)]

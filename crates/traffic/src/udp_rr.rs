@@ -18,7 +18,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use crate::control::{Control, Phase};
 use crate::flow::{Made, Sent, Traffic, TrafficError};
 use crate::handshake::Token;
-use crate::loops::receive_flags;
+use crate::loops::{is_transient, note_failed, receive_flags};
 use crate::options;
 use crate::sequence::{HEADER_BYTES, Tag};
 use crate::syscalls::receive;
@@ -168,6 +168,10 @@ impl Client {
                         continue;
                     }
                 }
+                // An earlier datagram did not arrive; this request is lost unless it is answered in time.
+                Err(error) if error != Errno::CONNREFUSED && is_transient(error) => {
+                    empty_calls = 0;
+                }
                 Err(error) => return Err(self.gone_or("receive a response", error)),
             }
             if control.phase() == Phase::Abort {
@@ -184,8 +188,10 @@ impl Client {
         while control.phase() != Phase::Abort {
             match rustix::net::send(&self.socket, &self.request, SendFlags::empty()) {
                 Ok(_) => return Ok(true),
-                Err(Errno::NOBUFS) => control.count_failed(phase),
                 Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) if error != Errno::CONNREFUSED && is_transient(error) => {
+                    note_failed(control, phase, error);
+                }
                 Err(error) => return Err(self.gone_or("send a request", error)),
             }
         }
@@ -261,7 +267,9 @@ impl Server {
         self.response[..numbered].copy_from_slice(&self.request[..numbered]);
         match rustix::net::send(&self.socket, &self.response, SendFlags::empty()) {
             Ok(_) => control.count_transaction(phase, 2, self.bytes),
-            Err(Errno::NOBUFS | Errno::CONNREFUSED | Errno::INTR) => control.count_failed(phase),
+            Err(error) if error == Errno::INTR || is_transient(error) => {
+                note_failed(control, phase, error);
+            }
             Err(error) => return Err(error),
         }
         Ok(())
@@ -278,7 +286,7 @@ impl Traffic for Server {
                 // The client has ended once its count is known.
                 Err(Errno::AGAIN) if control.expected_messages().is_some() => return Ok(()),
                 Err(Errno::AGAIN) => control.count_empty(),
-                Err(Errno::INTR | Errno::CONNREFUSED) => {}
+                Err(error) if error == Errno::INTR || is_transient(error) => {}
                 Err(error) => return Err(TrafficError::errno("receive a request")(error)),
             }
         }

@@ -105,6 +105,7 @@ impl End {
 impl Trial {
     fn view(&self) -> RunView<'_> {
         RunView {
+            interrupted: None,
             sender: &self.sender,
             receiver: &self.receiver,
             conditions: &self.conditions,

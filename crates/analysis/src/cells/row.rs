@@ -56,6 +56,8 @@ pub struct RunRow {
     pub event: Option<usize>,
     /// Requested settings that are not in effect, a sentence each.
     pub not_in_effect: Vec<String>,
+    /// Why and after which time it ended, where that was before its own.
+    pub interrupted: Option<String>,
     /// What may change how its figures are read, a sentence each.
     pub caveats: Vec<String>,
     /// Other sentences on it, and those that are about its cell.

@@ -1,11 +1,12 @@
 //! What may change how the figures of a run are read.
 
+use bitcost_model::harmless;
 use bitcost_model::record::Role;
-use bitcost_model::units::{counted, plain};
+use bitcost_model::units::{counted, plain, show_duration};
 
 use super::in_effect::PartsInEffect;
 use crate::caveat::Caveat;
-use crate::metrics::{RunView, disturbance, emulator_trouble, marks};
+use crate::metrics::{RunView, disturbance, emulator_trouble, marks, outages};
 
 /// The weight of a setting that is not in effect: the run is another one than was requested.
 const NOT_IN_EFFECT: f64 = 0.5;
@@ -26,6 +27,8 @@ pub fn caveats_of(run: &RunView) -> Vec<String> {
 pub(super) fn caveats(run: &RunView, parts: &PartsInEffect) -> Vec<String> {
     let weighing = |weight| move |words| Caveat::new(weight, words);
     let mut found: Vec<Caveat> = of_iperf3(run).map(weighing(ASIDE)).into_iter().collect();
+    found.extend(interruption(run).map(weighing(1.0)));
+    found.extend(outages(run).map(weighing(1.0)));
     let settings = parts.settings.iter();
     let settings = settings.map(|setting| format!("not in effect: {setting}"));
     found.extend(settings.map(weighing(NOT_IN_EFFECT)));
@@ -38,6 +41,17 @@ pub(super) fn caveats(run: &RunView, parts: &PartsInEffect) -> Vec<String> {
     found.extend(weak.map(weighing(WEAK)));
     found.extend(parts.aside().into_iter().map(weighing(ASIDE)));
     Caveat::by_weight(found)
+}
+
+/// `interrupted after 5.2 s of 14 s: no data moved for 10 s`; absent for a run that took its time.
+pub fn interruption(run: &RunView) -> Option<String> {
+    let why = harmless(run.interrupted?);
+    let after = run.window_seconds(Role::Receiver)?;
+    let planned = match run.conditions.is_bounded() {
+        true => String::new(),
+        false => format!(" of {}", show_duration(run.conditions.window_limit())),
+    };
+    Some(format!("interrupted after {after:.1} s{planned}: {why}"))
 }
 
 /// What is known of the end that an iperf3 server played.

@@ -10,6 +10,11 @@ use super::in_effect::of_offloads;
 
 /// The reasons for which a run is left out, joined; absent if it may be used.
 pub fn reason(run: &RunView) -> Option<String> {
+    if run.interrupted.is_some() {
+        // One endpoint's record may be what it reported before it was lost.
+        let empty = nothing(run.sender, run.receiver);
+        return (!empty.is_empty()).then(|| empty.join("; "));
+    }
     let parts = parts(run);
     let segments = |part: &PartRun| segment_size(&part.sender, &part.conditions);
     let ends = [run.sender, run.receiver].into_iter();

@@ -8,7 +8,6 @@ mod in_effect;
 mod place;
 mod reader;
 mod row;
-mod stopped;
 
 pub use caveats::caveats_of;
 pub use error::LogError;

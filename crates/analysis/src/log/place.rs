@@ -35,6 +35,7 @@ impl PlaceFacts {
             conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: self.napi_threaded,
+            interrupted: None,
         }
     }
 }
@@ -48,6 +49,7 @@ pub struct FirstRun {
     place: PlaceFacts,
     conditions: Conditions,
     ends: [EndpointRecord; 2],
+    interrupted: Option<String>,
 }
 
 impl FirstRun {
@@ -58,11 +60,15 @@ impl FirstRun {
             place,
             conditions: view.conditions.clone(),
             ends: [view.sender.clone(), view.receiver.clone()],
+            interrupted: view.interrupted.map(str::to_owned),
         }
     }
 
     pub fn view(&self) -> RunView<'_> {
         let [sender, receiver] = &self.ends;
-        self.place.view([sender, receiver], &self.conditions)
+        RunView {
+            interrupted: self.interrupted.as_deref(),
+            ..self.place.view([sender, receiver], &self.conditions)
+        }
     }
 }

@@ -14,10 +14,10 @@ use bitcost_model::search::Decision;
 use bitcost_study::Study;
 use serde::Deserialize;
 
+use super::caveats::interruption;
 use super::error::LogError;
 use super::place::{FirstRun, PlaceFacts};
 use super::row::row_of;
-use super::stopped::until_stopped_text;
 use crate::cells::{RunRow, Status};
 use crate::experiment::Ladder;
 use crate::explain::{MANY, Proof};
@@ -150,14 +150,15 @@ impl Log {
             }
             Event::RunEnded {
                 run,
+                interrupted,
                 sender,
                 receiver,
                 ..
             } => {
-                let row = self.ended(*run, [sender, receiver])?;
+                let row = self.ended(*run, [sender, receiver], interrupted.as_deref())?;
                 return self.end(*run, place, row);
             }
-            Event::RunFailed { run, .. } => return self.end(*run, place, self.failed(event)),
+            Event::RunFailed { run, .. } => return self.end(*run, place, Log::failed(event)),
             Event::RunImported { run, imported } => {
                 self.summary.is_imported = true;
                 return self.end(*run, place, imported_row(imported));
@@ -235,15 +236,28 @@ impl Log {
     }
 
     /// The row of a run with these records, of sender and receiver.
-    fn ended(&mut self, run: u32, ends: [&EndpointRecord; 2]) -> Result<RunRow, LogError> {
+    fn ended(
+        &mut self,
+        run: u32,
+        ends: [&EndpointRecord; 2],
+        interrupted: Option<&str>,
+    ) -> Result<RunRow, LogError> {
         let plan = self.plan.as_ref().ok_or(LogError::NoPlan)?;
         let cell = plan.cell_of(run).ok_or(LogError::UnknownRun {
             run,
             runs: plan.runs.len(),
         })?;
-        let view = self.place.unwrap_or_default().view(ends, &cell.conditions);
+        let view = RunView {
+            interrupted,
+            ..self.place.unwrap_or_default().view(ends, &cell.conditions)
+        };
         self.summary.is_placed &= self.place.is_some();
-        let row = row_of(run, &view, self.rows.len() <= MANY);
+        let mut row = row_of(run, &view, self.rows.len() <= MANY);
+        row.interrupted = interruption(&view);
+        if plan.runs.len() > 1 && row.interrupted.is_some() {
+            // It is made again where the execution is resumed.
+            (row.status, row.reason) = (Status::LeftOut, row.interrupted.take());
+        }
         if plan.cells.len() == 1 {
             let is_left_out = row.status == Status::LeftOut;
             let is_better =
@@ -257,30 +271,23 @@ impl Log {
     }
 
     /// The row of a run that failed or was stopped.
-    fn failed(&self, event: &Event) -> RunRow {
+    fn failed(event: &Event) -> RunRow {
         let Event::RunFailed {
-            run,
             kind,
             reason,
             host_lacks,
-            until_stopped,
+            ..
         } = event
         else {
             return RunRow::default();
         };
-        let plan = self.plan.as_ref();
-        let conditions = plan.and_then(|plan| plan.conditions_of(*run));
-        let until = conditions
-            .zip(until_stopped.as_deref())
-            .and_then(|(conditions, stopped)| until_stopped_text(conditions, stopped));
-        let until = until.map_or_else(String::new, |until| format!(" {until}"));
         RunRow {
             status: match kind {
                 FailureKind::Failed => Status::Failed,
                 FailureKind::Lost => Status::Lost,
                 FailureKind::Interrupted => Status::Interrupted,
             },
-            reason: Some(harmless(&format!("{reason}{until}"))),
+            reason: Some(harmless(reason)),
             host_lacks: *host_lacks,
             ..RunRow::default()
         }

@@ -23,6 +23,7 @@ impl PartRun {
     pub fn view(&self) -> RunView<'_> {
         let (sender, receiver, conditions) = (&self.sender, &self.receiver, &self.conditions);
         RunView {
+            interrupted: None,
             sender,
             receiver,
             conditions,

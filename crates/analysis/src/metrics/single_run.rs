@@ -66,6 +66,7 @@ fn batches(run: &RunView, metric: &Metric) -> Option<Vec<f64>> {
         let sender = between(run.sender, &bare[0], first, last);
         let receiver = between(run.receiver, &bare[1], first, last);
         (metric.compute)(&RunView {
+            interrupted: None,
             sender: &sender,
             receiver: &receiver,
             ..*run

@@ -14,6 +14,8 @@ pub struct RunView<'a> {
     pub shared_cpus: bool,
     /// True if the receiver's interface was set to receive in kernel threads wherever it uses NAPI.
     pub napi_threaded: bool,
+    /// Why the run ended before its time; absent where it did not.
+    pub interrupted: Option<&'a str>,
 }
 
 impl<'a> RunView<'a> {
@@ -45,7 +47,8 @@ impl<'a> RunView<'a> {
     /// A receiver counts by the sender's marks wherever there are any, so its window is the
     /// sender's.
     pub fn window_seconds(&self, role: Role) -> Option<f64> {
-        let by_marks = self.conditions.workload.marks_window();
+        // The record of a receiver that was lost may end before the sender's.
+        let by_marks = self.conditions.workload.marks_window() && self.interrupted.is_none();
         let end = if by_marks {
             self.sender
         } else {

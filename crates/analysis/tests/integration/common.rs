@@ -130,6 +130,7 @@ impl Run {
 
     pub fn view(&self) -> RunView<'_> {
         RunView {
+            interrupted: None,
             sender: &self.sender,
             receiver: &self.receiver,
             conditions: &self.conditions,

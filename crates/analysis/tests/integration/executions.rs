@@ -139,6 +139,7 @@ pub fn events_of(plan: &Plan, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
             ..pace
         };
         events.push(Event::RunEnded {
+            interrupted: None,
             run: run.index,
             start_uncertainty_us: 10.0,
             sender: Box::new(paced(Role::Sender, pace, size)),

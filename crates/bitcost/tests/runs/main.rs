@@ -36,6 +36,7 @@ mod mesh;
 mod mode_search;
 mod nobody_reads;
 mod one_run;
+mod outage;
 mod parts;
 mod privileges;
 mod profile;
@@ -96,6 +97,7 @@ fn main() {
         mesh::TRIALS,
         mode_search::TRIALS,
         one_run::TRIALS,
+        outage::TRIALS,
         parts::TRIALS,
         privileges::TRIALS,
         profile::TRIALS,

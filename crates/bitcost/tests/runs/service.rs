@@ -5,6 +5,7 @@ use crate::agent_process::AgentProcess;
 use crate::bench::*;
 use crate::privileges::children;
 use crate::server::Server;
+use bitcost_testkit::gap::Host;
 
 bitcost_testkit::trials! {
     PrivateNetwork: one_link_and_one_command_at_each_host, each_rule_is_named, foreign_connections_take_nothing,
@@ -30,16 +31,30 @@ impl Service {
     }
 
     pub fn at(address: IpAddr, options: &[&str]) -> Service {
-        Service::of(tempfile::tempdir().unwrap(), address, options)
+        Service::of(tempfile::tempdir().unwrap(), address, options, |_| {})
     }
 
-    fn of(folder: tempfile::TempDir, address: IpAddr, options: &[&str]) -> Service {
-        let mut process = Server::start(
-            bitcost(&folder.path().join("client"))
-                .args(["serve", &format!("{address}:0"), "--state"])
-                .arg(folder.path().join("service"))
-                .args(options),
-        );
+    /// Starts one at the address of a host.
+    pub fn on(host: &Host) -> Service {
+        let folder = tempfile::tempdir().unwrap();
+        Service::of(folder, host.address.into(), &[], |command| {
+            host.put(command);
+        })
+    }
+
+    fn of(
+        folder: tempfile::TempDir,
+        address: IpAddr,
+        options: &[&str],
+        put: impl FnOnce(&mut Command),
+    ) -> Service {
+        let mut command = bitcost(&folder.path().join("client"));
+        command
+            .args(["serve", &format!("{address}:0"), "--state"])
+            .arg(folder.path().join("service"))
+            .args(options);
+        put(&mut command);
+        let mut process = Server::start(&mut command);
         let lines = [(); 2].map(|()| process.line()).concat();
         Service {
             port: after(&lines, "port ").parse().expect(&lines),
@@ -158,11 +173,16 @@ fn one_link_and_one_command_at_each_host() {
     let (printed, _) = server.stop();
     assert!(printed.contains("served 7 runs in 7 sessions"), "{printed}");
     // The link stays the same, until another one is requested.
-    let mut again = Service::of(server.folder, Ipv4Addr::LOCALHOST.into(), &[]);
+    let mut again = Service::of(server.folder, Ipv4Addr::LOCALHOST.into(), &[], |_| {});
     let secrets = |link: &str| link.split_once('#').unwrap().1.to_owned();
     assert_eq!(secrets(&again.link), secrets(&link));
     again.stop();
-    let new = Service::of(again.folder, Ipv4Addr::LOCALHOST.into(), &["--new-link"]);
+    let new = Service::of(
+        again.folder,
+        Ipv4Addr::LOCALHOST.into(),
+        &["--new-link"],
+        |_| {},
+    );
     let old = format!("bitcost://127.0.0.1:{}/#{}", new.port, secrets(&link));
     let mut wrong = new.link.clone();
     wrong.replace_range(wrong.len() - 4..wrong.len() - 1, "AAA");

@@ -14,9 +14,8 @@ use crate::error::{AgentEnd, RunError, Told};
 /// and between two of them until it greets.
 const GREETING: Duration = Duration::from_secs(20);
 
-/// The silence after which an agent counts as lost. Its lease has expired by then: its host is
-/// restored, or is about to be.
-const SILENCE: Duration = Duration::from_secs(Lease::LENGTH.as_secs() + 1);
+/// The silence after its lease has expired after which an agent counts as lost: its host is restored, or is about to be.
+const EXPIRED: Duration = Duration::from_secs(1);
 
 /// The silence after which the failure of one agent is told as a consequence of the silence of the
 /// other one, which has left this many renewals without an answer.
@@ -87,19 +86,31 @@ impl Pair<'_> {
         }
     }
 
+    /// The lease of an agent, as it counts it itself.
+    pub fn lease(&mut self, role: Role) -> Duration {
+        let may_be_silent = !self.endpoint(role).patience.is_zero();
+        let outage = if may_be_silent {
+            self.outage
+        } else {
+            Duration::ZERO
+        };
+        outage.max(Lease::LENGTH)
+    }
+
     pub(super) fn silent(&mut self) -> Option<RunError> {
         let now = self.transport.now();
-        let mut longest = None;
+        let (mut longest, mut lease) = (None, Duration::ZERO);
         let mut names = Vec::new();
         for role in ROLES {
+            let own = self.lease(role);
             let agent = &mut self.agents[slot(role)];
             let silence = agent
                 .as_ref()
-                .and_then(|agent| agent.silence(now, SILENCE, GREETING));
+                .and_then(|agent| agent.silence(now, own + EXPIRED, GREETING));
             if silence.is_none() {
                 continue;
             }
-            longest = longest.max(silence);
+            (longest, lease) = (longest.max(silence), lease.max(own));
             if let Some(agent) = agent.take() {
                 agent.abandon();
             }
@@ -110,7 +121,7 @@ impl Pair<'_> {
         Some(RunError::Lost(format!(
             "nothing heard from {} for {longest} s: it hangs, or the connection is lost; an agent without a controller stops and restores its host within {} s",
             names.join(" and "),
-            Lease::LENGTH.as_secs()
+            lease.as_secs()
         ).into()))
     }
 }

@@ -1,17 +1,15 @@
 //! Recovery after a failed run: both agents become idle, and lost ones are restarted.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::Role;
 
-use super::{ANSWER, LOOK, Pair, ROLES, slot};
+use super::{ANSWER, LOOK, NEVER, Pair, ROLES, slot};
 use crate::error::{ControllerError, RunError};
 
 const PAUSE: Duration = Duration::from_secs(1);
-
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Pair<'_> {
     /// Stops both agents after a failed run; an agent that has ended or does not stop is replaced.

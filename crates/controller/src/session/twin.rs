@@ -68,6 +68,7 @@ impl Session<'_> {
                 start_uncertainty_us,
                 sender,
                 receiver,
+                ..
             }) => Event::RunProfiled {
                 run,
                 start_uncertainty_us,

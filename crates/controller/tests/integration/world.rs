@@ -452,7 +452,10 @@ impl State {
                 let sample = FromAgent::Progress(Box::<Sample>::default());
                 self.push(at, time, Ok(sample));
                 time = on_controllers(start.stop_ns).max(time);
-                answers.push(FromAgent::Sent { sent: Vec::new() });
+                answers.push(FromAgent::Sent {
+                    sent: Vec::new(),
+                    is_stalled: false,
+                });
             }
             ToAgent::Finish { .. } => {
                 answers.extend(
@@ -464,7 +467,7 @@ impl State {
             }
             ToAgent::Stop => answers.push(FromAgent::Stopped),
             ToAgent::Renew => answers.push(FromAgent::Alive),
-            ToAgent::Route { .. } | ToAgent::AddressesOf { .. } => {}
+            ToAgent::Route { .. } | ToAgent::AddressesOf { .. } | ToAgent::End => {}
         }
         for answer in answers {
             self.push(at, time, Ok(answer));

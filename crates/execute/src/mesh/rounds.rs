@@ -127,13 +127,11 @@ fn made(
             kind,
             reason,
             host_lacks,
-            until_stopped,
         } => sink(Event::RunFailed {
             run,
             kind,
             reason: format!("from {from} to {to}: {reason}"),
             host_lacks,
-            until_stopped,
         }),
         event => sink(event),
     };
@@ -166,7 +164,6 @@ fn made(
         kind: FailureKind::Lost,
         reason,
         host_lacks: false,
-        until_stopped: None,
     };
     let began = Event::RunBegan {
         run: index,

@@ -356,7 +356,8 @@ long! {
     }
     "constants" Constants { machines: Vec<MachineConstants> }
     "run_ended" RunEnded {
-        run: u32, start_uncertainty_us: f64, sender: Box<EndpointRecord>, receiver: Box<EndpointRecord>
+        run: u32, start_uncertainty_us: f64, interrupted: Option<String>, sender: Box<EndpointRecord>,
+        receiver: Box<EndpointRecord>
     }
     "run_profiled" RunProfiled {
         run: u32, start_uncertainty_us: f64, sender: Box<EndpointRecord>, receiver: Box<EndpointRecord>

@@ -158,6 +158,8 @@ fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut O
             return output.send(&FromAgent::Stopped);
         }
         ToAgent::Renew => return output.send(&FromAgent::Alive),
+        // The other endpoint ends, and the test with it.
+        ToAgent::End => return,
         ToAgent::Meet { .. } => Command::Meet,
         ToAgent::Start(start) => Command::Start(start),
         ToAgent::Finish { sent } => Command::Finish(sent),

@@ -30,6 +30,10 @@ impl Lease {
         self.ends_ns = now_ns + self.length.as_nanos() as u64;
     }
 
+    pub fn length(&self) -> Duration {
+        self.length
+    }
+
     /// The time left; `None` when the lease has expired.
     pub fn left(&self, now_ns: u64) -> Option<Duration> {
         (self.ends_ns > now_ns).then(|| Duration::from_nanos(self.ends_ns - now_ns))

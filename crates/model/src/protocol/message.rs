@@ -56,6 +56,10 @@ pub struct Prepare {
     /// What the service that started the agent holds the run to; absent where none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<Confinement>,
+    /// Whether the controller is reached over a network, which may fail for as long as the run waits for data: the agent's
+    /// lease is that long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_remote: bool,
     /// Whether this endpoint samples its host's CPUs in the window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_profiled: bool,
@@ -165,6 +169,8 @@ pub enum ToAgent {
     },
     /// Starts the run that is prepared. [`FromAgent::Progress`] follows, then [`FromAgent::Sent`].
     Start(Start),
+    /// Ends the window of the present run now: what was measured is kept, as at its planned end.
+    End,
     /// Reports what the other endpoint sent, so that this one can finish with [`FromAgent::Done`].
     Finish { sent: SentCounts },
     /// Ends the present run at once; answered by [`FromAgent::Stopped`].
@@ -212,6 +218,9 @@ pub enum FromAgent {
     /// This endpoint sends nothing more.
     Sent {
         sent: SentCounts,
+        /// Whether it ended its window because no data moved.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_stalled: bool,
     },
     /// The run is over at this endpoint.
     Done(Box<EndpointRecord>),

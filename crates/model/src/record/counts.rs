@@ -47,7 +47,7 @@ impl Counts {
     /// The difference from an earlier reading of the same counters.
     #[must_use]
     pub fn since(&self, earlier: &Counts) -> Counts {
-        self.each(earlier, |now, then| now - then)
+        self.each(earlier, u64::saturating_sub)
     }
 
     fn each(&self, other: &Counts, of: fn(u64, u64) -> u64) -> Counts {

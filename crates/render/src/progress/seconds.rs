@@ -85,17 +85,6 @@ impl Seconds {
         Some(lines.join("\n"))
     }
 
-    /// The rates of the first part over all samples so far, in words; absent before there are two
-    /// of each endpoint.
-    pub fn so_far(&self) -> Option<String> {
-        let part = self.parts.first()?;
-        let count = |sample: &Sample| Some(carried(part, &sample.counts));
-        let mean = |end: &Vec<Sample>| between((end.first()?, end.last()?), count);
-        let [sender, receiver] = self.samples.each_ref().map(mean);
-        let (sender, receiver) = (shown(part, sender?), shown(part, receiver?));
-        Some(format!("sender {sender}, receiver {receiver}"))
-    }
-
     /// What the endpoints of one part did in the next second.
     fn part(&self, index: usize) -> Option<String> {
         let (first, part) = (self.parts.first()?, self.parts.get(index)?);
@@ -206,9 +195,5 @@ mod tests {
             .line(&told(Role::Receiver, 8000, 62_500_000))
             .expect("a line");
         assert_says(&line, &["1.00 Gbit/s", "500 Mbit/s"]);
-        assert_eq!(
-            view.so_far().as_deref(),
-            Some("sender 1.00 Gbit/s, receiver 500 Mbit/s")
-        );
     }
 }

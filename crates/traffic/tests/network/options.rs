@@ -261,6 +261,7 @@ receiver_cpus bitcost/tests/runs/one_run.rs --receiver-cpus
 idle_baseline_s bitcost/tests/runs/counters.rs idle_baseline_s = 0.2
 warmup_s bitcost/tests/runs/one_run.rs -O
 duration_s bitcost/tests/runs/one_run.rs -t
+outage_timeout_s bitcost/tests/runs/outage.rs --outage-timeout
 "#;
 
 fn elsewhere() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {

@@ -7,11 +7,10 @@ mod described;
 pub mod improve;
 mod progress;
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use bitcost_analysis::cells::Status;
-use bitcost_analysis::findings::{Findings, LogPlace};
+use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_execute::Experiment;
 
@@ -65,12 +64,18 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     }
     let executed = test.execute(&study, experiment, &stop, &mut lines)?;
     let folder = executed.folder;
+    if let (Err(_), Ok(findings)) = (&executed.ending, &executed.findings) {
+        // What was measured, and could not be written.
+        let _ = print(findings, look);
+    }
     let ending = executed
         .ending
         .inspect_err(|_| say_log(folder.as_deref()))?;
     let findings = executed.findings?;
     if ending == Ending::Interrupted && !is_improved && !lines.has_run && lines.printed.is_ok() {
-        return Err(stopped(&findings, lines.so_far()));
+        opened::remove(&findings);
+        output::say("the run was stopped before anything was measured");
+        return Err(Failure::InterruptedUnlogged);
     }
     let is_unprinted = lines.printed.is_err();
     let printed = lines.printed.and_then(|()| print(&findings, look));
@@ -96,28 +101,6 @@ fn print(findings: &Findings, look: &Look) -> Result<(), Failure> {
         look.print(std::slice::from_ref(findings))?;
     }
     check(findings)
-}
-
-/// Says what a run had carried when it was stopped, in rates, and where that is kept.
-fn stopped(findings: &Findings, so_far: Option<String>) -> Failure {
-    let Some(rates) = so_far else {
-        opened::remove(findings);
-        output::say("the run was stopped before anything was measured");
-        return Failure::InterruptedUnlogged;
-    };
-    if std::io::stderr().is_terminal() {
-        // The terminal has shown `^C` on this line.
-        output::say("");
-    }
-    output::say(&format!(
-        "the run was stopped before its end; until then {rates}; its CPU cost is not known"
-    ));
-    let log = findings.log.as_ref();
-    say_log(log.map(LogPlace::folder));
-    match log {
-        Some(_) => Failure::Interrupted,
-        None => Failure::InterruptedUnlogged,
-    }
 }
 
 /// Whether a run has a result, or was stopped.

@@ -63,11 +63,6 @@ impl Lines {
         });
     }
 
-    /// What the run that was stopped had carried, in words.
-    pub fn so_far(&self) -> Option<String> {
-        self.seconds.as_ref()?.so_far()
-    }
-
     fn print(&mut self, line: &str) {
         if !self.is_text {
             output::say(line);

@@ -223,6 +223,7 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
                 events.push(match made {
                     Made::Ended(sender, receiver) => Event::RunEnded {
                         run,
+                        interrupted: None,
                         start_uncertainty_us: 10.0,
                         sender,
                         receiver,
@@ -232,7 +233,6 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
                         kind,
                         reason: reason.into(),
                         host_lacks: false,
-                        until_stopped: None,
                     },
                     Made::Missing => unreachable!(),
                 });
@@ -449,6 +449,7 @@ pub fn view<'a>(
     shared_cpus: bool,
 ) -> RunView<'a> {
     RunView {
+        interrupted: None,
         sender,
         receiver,
         conditions,
