@@ -86,62 +86,32 @@ mod tests {
         packet
     }
 
+    /// Segments and bytes.
+    fn size(packet: &[u8]) -> (u32, u64) {
+        let Size { segments, bytes } = Size::of(packet);
+        (segments, bytes)
+    }
+
     #[test]
     fn packet_without_offload_has_one_segment() {
-        assert_eq!(
-            Size::of(&packet(GSO_NONE, 0, 1514)),
-            Size {
-                segments: 1,
-                bytes: 1514
-            }
-        );
-        assert_eq!(
-            Size::of(&[]),
-            Size {
-                segments: 1,
-                bytes: 0
-            }
-        );
+        assert_eq!(size(&packet(GSO_NONE, 0, 1514)), (1, 1514));
+        assert_eq!(size(&[]), (1, 0));
     }
 
     #[test]
     fn super_packet_has_headers_per_segment() {
         let tcp = packet(1, 1448, 66 + 3 * 1448);
-        assert_eq!(
-            Size::of(&tcp),
-            Size {
-                segments: 3,
-                bytes: 3 * 1514
-            }
-        );
+        assert_eq!(size(&tcp), (3, 3 * 1514));
         let with_rest = packet(1 | GSO_ECN, 1448, 66 + 1449);
-        assert_eq!(
-            Size::of(&with_rest),
-            Size {
-                segments: 2,
-                bytes: 1514 + 67
-            }
-        );
+        assert_eq!(size(&with_rest), (2, 1514 + 67));
         let udp = packet(5, 1000, 42 + 2500);
-        assert_eq!(
-            Size::of(&udp),
-            Size {
-                segments: 3,
-                bytes: 2500 + 3 * 42
-            }
-        );
+        assert_eq!(size(&udp), (3, 2500 + 3 * 42));
     }
 
     #[test]
     fn header_that_points_outside_does_not_panic() {
         let mut odd = packet(1, 1448, 100);
         odd[6..8].copy_from_slice(&60_000u16.to_ne_bytes());
-        assert_eq!(
-            Size::of(&odd),
-            Size {
-                segments: 1,
-                bytes: 100
-            }
-        );
+        assert_eq!(size(&odd), (1, 100));
     }
 }
