@@ -33,6 +33,9 @@ pub struct ImportedRun {
     pub began_at: Option<String>,
     /// Metrics, by bitcost's names.
     pub figures: BTreeMap<String, f64>,
+    /// The width of the interval that the program itself gives a metric, in per cent of its figure.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub widths_pct: BTreeMap<String, f64>,
     /// Further facts of the file, by the names that it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,

@@ -34,6 +34,9 @@ pub(crate) fn head(summary: &Summary) -> Vec<Block> {
         format!("Medians over runs, in brackets their {intervals}.")
     } else if !summary.has_used() {
         "No run has a result, so there are no figures.".to_owned()
+    } else if summary.cells.iter().any(CellSummary::has_bounds) {
+        "A single run says nothing about the spread; in brackets the interval that its program gives."
+            .to_owned()
     } else {
         "A single run says nothing about the spread, so there are no intervals.".to_owned()
     };

@@ -18,7 +18,8 @@ pub const RECEIVE_DEMAND_BY_SENT: &str = "receive_service_demand_per_kib_sent_us
 /// Name of the only line of a curve, where no other factor names it.
 pub const ALONE: &str = "all";
 
-/// A figure of a cell. Bounds are absent where it is of one run, or of a pair of a mesh, and of a mean.
+/// A figure of a cell. Bounds are absent where it is of one run whose program gives none, or of a pair of a mesh, and of
+/// a mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// The median of the runs.
@@ -95,6 +96,11 @@ impl CellSummary {
             low: figure.low,
             high: figure.high,
         })
+    }
+
+    /// Whether a figure has an interval.
+    pub fn has_bounds(&self) -> bool {
+        self.figures.values().any(|figure| figure.low.is_some())
     }
 
     pub fn expected(&self, name: &str) -> Option<f64> {

@@ -52,6 +52,8 @@ pub struct RunRow {
     pub is_disturbed: bool,
     pub(crate) emulator_trouble: Option<EmulatorTrouble>,
     pub figures: Figures,
+    /// The width of the interval that another program gives a metric, in per cent of its figure.
+    pub(crate) widths_pct: BTreeMap<String, f64>,
     /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
     pub event: Option<usize>,
     /// Requested settings that are not in effect, a sentence each.

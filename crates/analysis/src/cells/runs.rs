@@ -43,6 +43,14 @@ impl<'a> CellRuns<'a> {
             .collect()
     }
 
+    /// The interval that the program of a single run gives its figure.
+    fn given(&self, metric: &str, value: f64) -> Option<Interval> {
+        let [run] = &self.rows[..] else { return None };
+        let half = value * run.widths_pct.get(metric)? / 200.0;
+        let (low, high) = (Some(value - half), Some(value + half));
+        Some(Interval { value, low, high })
+    }
+
     /// The figures of the cell; where it is a pair of many hosts, medians without intervals. A share that is nearly all or
     /// nothing in each run has its mean.
     pub fn summary(&self, study: &Study, seed: u64) -> CellSummary {
@@ -52,7 +60,10 @@ impl<'a> CellRuns<'a> {
             let found = match metric.name == FULL_PACKETS {
                 true => Interval::alone(spread.mean),
                 false if study.mesh.is_some() => Interval::alone(median(&values)?),
-                false => bitcost_stats::median_interval(&values, seed)?,
+                false => match self.given(metric.name, spread.mean) {
+                    Some(given) => given,
+                    None => bitcost_stats::median_interval(&values, seed)?,
+                },
             };
             Some((metric.name, Figure::new(found, spread)))
         };

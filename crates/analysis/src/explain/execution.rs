@@ -192,7 +192,10 @@ fn of_figures_alone(run: &RunFigures) -> Verdict {
     if let Some(full) = full("receiver").filter(|_| !run.is_datagram) {
         found.push(of(&RECEIVER_CPU, 0.7, full, None));
     }
-    let why = "its figures show no full CPU and no loss that a full CPU explains";
+    let why = match run.get("loss_pct").is_some_and(|lost| lost >= LOSS_PCT) {
+        true => "datagrams were lost, and its figures do not say where: they show no full CPU",
+        false => "its figures show no full CPU and no loss that a full CPU explains",
+    };
     let mut verdict = strongest(found, why);
     if verdict.limiter().is_unknown() {
         verdict.chosen.remedy = Some(TOO_FEW.to_owned());

@@ -328,6 +328,7 @@ fn imported_row(run: &ImportedRun) -> RunRow {
     RunRow {
         status: Status::Used,
         figures: Figures::of(|metric| run.figures.get(metric.name).copied()),
+        widths_pct: run.widths_pct.clone(),
         notes: [notes, Vec::new()],
         ..RunRow::default()
     }

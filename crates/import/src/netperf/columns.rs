@@ -196,6 +196,11 @@ fn confidence(found: &mut Run, about: &About, banner: Option<&Banner>) {
     let Some(width) = of("throughput_confid") else {
         return;
     };
+    let is_rate = |name: &&str| found.get(name).is_some();
+    let rates = ["transactions_per_second", "throughput_mbps"];
+    if let Some(rate) = rates.into_iter().find(is_rate) {
+        found.imported.widths_pct.insert(rate.to_owned(), width);
+    }
     let mut note = format!("netperf's confidence interval (-I): {width} % wide");
     if let Some(iterations) = of("confidence_iteration") {
         note += &format!(", after {iterations} iterations");

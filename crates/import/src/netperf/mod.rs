@@ -96,6 +96,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
 }
 
 fn fields(line: &str) -> Option<Vec<String>> {
+    let line = Some(line).filter(|line| line.len() <= LINE_BYTES)?;
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .from_reader(line.as_bytes());
