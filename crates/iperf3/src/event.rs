@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use crate::params::{Direction, Params};
+use bitcost_model::conditions::Direction;
+
+use crate::params::Params;
 use crate::protocol::Refusal;
 use crate::results::StreamResult;
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use bitcost_model::units::show_duration;
 
-use crate::flow::Course;
 use crate::params::Params;
 use crate::protocol::{Refusal, code};
 
@@ -108,62 +107,56 @@ const TOLERATED_SECONDS: u32 = 2;
 
 #[derive(Default)]
 pub struct Meter {
-    time: Duration,
     bytes: [u64; 2],
+    changed_at: Duration,
+    /// The time and bytes at which the present second began.
     second_at: Duration,
     second_bytes: [u64; 2],
-    changed_at: Duration,
-    /// The greater rate of the last second in bit/s, and how many seconds it was above the limit.
-    bitrate: f64,
-    is_judged: bool,
+    /// How many seconds the greater rate was above the limit.
     above: u32,
 }
 
 impl Meter {
-    /// Takes the bytes received and sent until this time of the test.
-    pub fn note(&mut self, time: Duration, bytes: [u64; 2]) {
-        if bytes != self.bytes {
-            self.changed_at = time;
-        }
-        (self.time, self.bytes) = (time, bytes);
-        let passed = time - self.second_at;
-        if passed < Duration::from_secs(1) {
-            return;
-        }
-        let new = [0, 1].map(|way| bytes[way] - self.second_bytes[way]);
-        self.bitrate = new[0].max(new[1]) as f64 * 8.0 / passed.as_secs_f64();
-        self.is_judged = false;
-        (self.second_at, self.second_bytes) = (time, bytes);
-    }
-
-    /// Judges a running test.
+    /// Judges a running test by the bytes received and sent until this time of it.
     ///
     /// # Errors
     /// The rule that it breaks.
-    pub fn judge(&mut self, course: &Course, limits: &Limits) -> Result<(), Refusal> {
-        let most = limits.time_of(&course.params);
-        if self.time > most {
+    pub fn judge(
+        &mut self,
+        time: Duration,
+        bytes: [u64; 2],
+        params: &Params,
+        limits: &Limits,
+    ) -> Result<(), Refusal> {
+        let most = limits.time_of(params);
+        if time > most {
             let seconds = most.as_secs();
-            let rule = match course.params.seconds {
+            let rule = match params.seconds {
                 0 => format!("a test longer than --max-duration, {seconds} s"),
                 _ => format!("a test longer than requested: {seconds} s have passed"),
             };
             return Err(Refusal::new(code::EXPIRED, rule));
         }
-        if self.time - self.changed_at > IDLE {
+        if bytes != self.bytes {
+            (self.changed_at, self.bytes) = (time, bytes);
+        }
+        if time - self.changed_at > IDLE {
             let rule = format!("a test without any data for {} s", IDLE.as_secs());
             return Err(Refusal::new(code::IDLE, rule));
         }
-        let Some(limit) = limits.bitrate.filter(|_| !self.is_judged) else {
+        let passed = time - self.second_at;
+        let Some(limit) = limits.bitrate.filter(|_| passed >= Duration::from_secs(1)) else {
             return Ok(());
         };
-        self.is_judged = true;
-        self.above = match self.bitrate > limit as f64 * 1.1 {
+        let new = [0, 1].map(|way| bytes[way] - self.second_bytes[way]);
+        let bitrate = new[0].max(new[1]) as f64 * 8.0 / passed.as_secs_f64();
+        (self.second_at, self.second_bytes) = (time, bytes);
+        self.above = match bitrate > limit as f64 * 1.1 {
             true => self.above + 1,
             false => 0,
         };
         if self.above >= TOLERATED_SECONDS {
-            let rule = format!("{:.0} bit/s; --max-rate is {limit} bit/s", self.bitrate);
+            let rule = format!("{bitrate:.0} bit/s; --max-rate is {limit} bit/s");
             return Err(Refusal::new(code::TOTAL_RATE, rule));
         }
         Ok(())

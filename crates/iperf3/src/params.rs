@@ -1,23 +1,15 @@
 //! The parameters that a client sends before its test.
 
+use bitcost_model::conditions::Direction;
 use serde_json::Value;
 
 use crate::protocol::{MOST_LENGTH, MOST_STREAMS, Refusal, code};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the client to the server.
-    Forward,
-    /// From the server to the client (`-R`).
-    Reverse,
-    /// Both (`--bidir`).
-    Both,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
     /// UDP, else TCP.
     pub is_udp: bool,
+    /// Seen from the client: forward is to the server.
     pub direction: Direction,
     /// Seconds, without those that are omitted; 0: until bytes or blocks are reached.
     pub seconds: u64,

@@ -108,8 +108,7 @@ impl Session {
         let cpu_before = cpu_times();
         let course = Arc::new(Course::new(self.params.clone()));
         let flows = self.start(&course, sockets)?;
-        let mut meter = Meter::default();
-        let ended = self.watch(&course, &flows, &mut meter);
+        let ended = self.watch(&course, &flows);
         let took = course.started.elapsed();
         let omitted = Duration::from_secs(self.params.omit_seconds);
         finish(&course, &flows);
@@ -231,7 +230,8 @@ impl Session {
     }
 
     /// Waits for the end of the test, and ends it where it breaks a rule.
-    fn watch(&mut self, course: &Course, flows: &[Running], meter: &mut Meter) -> Result<(), End> {
+    fn watch(&mut self, course: &Course, flows: &[Running]) -> Result<(), End> {
+        let mut meter = Meter::default();
         loop {
             match self.control.byte()? {
                 Some(state::TEST_END) => return Ok(()),
@@ -245,8 +245,9 @@ impl Session {
                 let flows = flows.iter().filter(|flow| flow.receives == receives);
                 flows.map(|flow| flow.bytes.load(Relaxed)).sum()
             };
-            meter.note(course.started.elapsed(), [total(true), total(false)]);
-            meter.judge(course, &self.limits)?;
+            let bytes = [total(true), total(false)];
+            let time = course.started.elapsed();
+            meter.judge(time, bytes, &self.params, &self.limits)?;
         }
     }
 

@@ -18,9 +18,8 @@ use std::time::Duration;
 use bitcost_model::Unavailable;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::protocol::{
-    Decoder, FailureCause, FrameError, FromAgent, Lease, PROTOCOL, Route, ToAgent,
+    Decoder, FailureCause, FrameError, FromAgent, Lease, PROTOCOL, Prepare, Route, ToAgent,
 };
-use bitcost_model::record::IdleBaseline;
 use bitcost_sys::clock::monotonic_ns;
 
 use output::Output;
@@ -34,6 +33,25 @@ struct Running {
     commands: Sender<Command>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    fn start(server: SocketAddr, prepare: Prepare, output: Output) -> Running {
+        let (commands, received) = mpsc::channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let test = Test {
+            server,
+            prepare,
+            output,
+            commands: received,
+            stop: stop.clone(),
+        };
+        Running {
+            commands,
+            stop,
+            thread: Some(std::thread::spawn(move || test.run())),
+        }
+    }
 }
 
 impl Drop for Running {
@@ -100,74 +118,52 @@ fn lacks(what: &str) -> FromAgent {
 }
 
 fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut Option<Running>) {
-    let command = match message {
-        ToAgent::Hello { .. } => {
-            return output.send(&FromAgent::Hello {
-                protocol: PROTOCOL,
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-            });
+    let pass = |command| {
+        if let Some(running) = running.as_ref() {
+            // A test that has ended has said why.
+            let _ = running.commands.send(command);
         }
-        ToAgent::Describe { .. } => return output.send(&FromAgent::Host(Box::new(host()))),
-        ToAgent::Route { .. } => {
-            return output.send(&FromAgent::Route(Route {
-                device: String::new(),
-                source: server.ip(),
-                is_local: server.ip().is_loopback(),
-            }));
-        }
-        ToAgent::AddressesOf { .. } => {
-            let addresses = vec![server.ip()];
-            return output.send(&FromAgent::AddressesOf { addresses });
-        }
-        ToAgent::Clock => {
-            let now_ns = monotonic_ns();
-            return output.send(&FromAgent::Clock { now_ns });
-        }
+    };
+    output.send(&match message {
+        ToAgent::Hello { .. } => FromAgent::Hello {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        ToAgent::Describe { .. } => FromAgent::Host(Box::new(host())),
+        ToAgent::Route { .. } => FromAgent::Route(Route {
+            device: String::new(),
+            source: server.ip(),
+            is_local: server.ip().is_loopback(),
+        }),
+        ToAgent::AddressesOf { .. } => FromAgent::AddressesOf {
+            addresses: vec![server.ip()],
+        },
+        ToAgent::Clock => FromAgent::Clock {
+            now_ns: monotonic_ns(),
+        },
         ToAgent::Idle { length_ms } => {
             // The other agent measures meanwhile.
             std::thread::sleep(Duration::from_millis(length_ms.min(1000).into()));
-            return output.send(&FromAgent::Idle(Box::<IdleBaseline>::default()));
+            FromAgent::Idle(Box::default())
         }
-        ToAgent::TryProfile => {
-            return output.send(&lacks("does not sample the CPUs of its host"));
-        }
-        ToAgent::Constants { .. } => {
-            return output.send(&lacks("does not measure its host"));
-        }
+        ToAgent::TryProfile => lacks("does not sample the CPUs of its host"),
+        ToAgent::Constants { .. } => lacks("does not measure its host"),
         ToAgent::Prepare(prepare) => {
             *running = None;
-            let (commands, received) = mpsc::channel();
-            let stop = Arc::new(AtomicBool::new(false));
-            let test = Test {
-                server,
-                prepare: *prepare,
-                output: output.clone(),
-                commands: received,
-                stop: stop.clone(),
-            };
-            let thread = std::thread::spawn(move || test.run());
-            *running = Some(Running {
-                commands,
-                stop,
-                thread: Some(thread),
-            });
+            *running = Some(Running::start(server, *prepare, output.clone()));
             return;
         }
         ToAgent::Stop => {
             *running = None;
-            return output.send(&FromAgent::Stopped);
+            FromAgent::Stopped
         }
-        ToAgent::Renew => return output.send(&FromAgent::Alive),
+        ToAgent::Renew => FromAgent::Alive,
         // The other endpoint ends, and the test with it.
         ToAgent::End => return,
-        ToAgent::Meet { .. } => Command::Meet,
-        ToAgent::Start(start) => Command::Start(start),
-        ToAgent::Finish { sent } => Command::Finish(sent),
-    };
-    if let Some(running) = running {
-        // A test that has ended has said why.
-        let _ = running.commands.send(command);
-    }
+        ToAgent::Meet { .. } => return pass(Command::Meet),
+        ToAgent::Start(start) => return pass(Command::Start(start)),
+        ToAgent::Finish { sent } => return pass(Command::Finish(sent)),
+    });
 }
 
 fn host() -> HostDescription {

@@ -186,7 +186,7 @@ fn bitrate(conditions: &Conditions) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::{Direction as Asked, Params};
+    use crate::params::Params;
 
     fn conditions(change: impl FnOnce(&mut Conditions)) -> Conditions {
         let mut conditions = Conditions {
@@ -205,7 +205,7 @@ mod tests {
         });
         let text = params(&asked).unwrap().to_string();
         let read = Params::read(text.as_bytes()).unwrap();
-        assert_eq!((read.streams, read.direction), (4, Asked::Reverse));
+        assert_eq!((read.streams, read.direction), (4, Direction::Reverse));
         assert_eq!((read.seconds, read.bitrate), (2, 8_000_000));
         assert_eq!(
             (read.tos, read.nodelay, read.is_udp),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::protocol::{FailureCause, FromAgent, Part, Prepare, SentCounts, Start};
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 use bitcost_sys::clock::monotonic_ns;
@@ -267,8 +267,7 @@ impl Test {
 }
 
 /// The direction of a run, seen from the sender's host, with these parts at the receiver's.
-fn direction(parts: &[Part]) -> bitcost_model::conditions::Direction {
-    use bitcost_model::conditions::Direction;
+fn direction(parts: &[Part]) -> Direction {
     match parts {
         [_, _, ..] => Direction::Both,
         [part] if part.role == Role::Sender => Direction::Reverse,
