@@ -2,45 +2,68 @@
 
 use std::fs::read_to_string;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::place::{EndpointPlace, IpVersion, Ports};
 use bitcost_model::record::{InEffect, Role};
 use bitcost_sys::socket::{self, IP_BIND_ADDRESS_NO_PORT, IP_LOCAL_PORT_RANGE};
 use rustix::io::Errno;
-use rustix::net::{bind, getsockname, sockopt};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt,
+};
 
 use crate::flow::TrafficError;
+use crate::{congestion, options};
 
-/// The receiver's address with the requested port, or 0 for one that the kernel chooses.
-pub fn receiver_address(address: IpAddr, conditions: &Conditions) -> SocketAddr {
-    SocketAddr::new(
-        address,
-        conditions
-            .places
-            .receiver
-            .ports
-            .map_or(0, |ports| ports.first),
-    )
+/// A socket with the options that must be set before it is bound.
+fn open(address: SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let is_tcp = !conditions.workload.is_datagram();
+    let kind = match is_tcp {
+        true => SocketType::STREAM,
+        false => SocketType::DGRAM,
+    };
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None)
+        .map_err(TrafficError::errno("open a socket"))?;
+    options::set(&socket, conditions, is_tcp)?;
+    if let Some(name) = conditions.congestion_control.as_ref().filter(|_| is_tcp) {
+        congestion::set(&socket, name)?;
+    }
+    Ok(socket)
 }
 
-pub fn bind_receiver(
-    socket: impl AsFd,
-    address: SocketAddr,
+/// A receiver's socket, bound to the requested port, or one that the kernel chooses; with its address.
+pub fn receiver(
+    address: IpAddr,
     conditions: &Conditions,
-) -> Result<(), TrafficError> {
-    to_device(&socket, &conditions.places.receiver)?;
+) -> Result<(OwnedFd, SocketAddr), TrafficError> {
+    let place = &conditions.places.receiver;
+    let address = SocketAddr::new(address, place.ports.map_or(0, |ports| ports.first));
+    let socket = open(address, conditions)?;
+    to_device(&socket, place)?;
     if address.port() != 0 && !conditions.workload.is_datagram() {
         // Allows a port that connections of an earlier run still hold (socket(7)).
         sockopt::set_socket_reuseaddr(&socket, true)
             .map_err(TrafficError::errno("SO_REUSEADDR"))?;
     }
-    bind(&socket, &address).map_err(|error| bind_error(&address.to_string(), error))
+    bind(&socket, &address).map_err(|error| bind_error(&address.to_string(), error))?;
+    let own = getsockname(&socket).and_then(SocketAddr::try_from);
+    let own = own.map_err(TrafficError::errno("the socket's own address"))?;
+    Ok((socket, own))
 }
 
-/// Binds a sender's socket, before it is connected, as the run requests.
-pub fn bind_sender(
+/// A sender's socket, bound as the run requests.
+pub fn sender(peer: SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
+    let socket = open(peer, conditions)?;
+    bind_sender(&socket, peer, conditions)?;
+    Ok(socket)
+}
+
+fn bind_sender(
     socket: impl AsFd,
     peer: SocketAddr,
     conditions: &Conditions,

@@ -119,8 +119,7 @@ impl Connector {
     /// Makes one more connection; absent when the run was stopped meanwhile. Its calls return after
     /// [`QUIET`] at the latest, or at once where the run spins, so that a stop is noticed.
     fn open(&self, control: &Control) -> Result<Option<OwnedFd>, TrafficError> {
-        let socket = tcp::open(&self.peer, &self.conditions)?;
-        binding::bind_sender(&socket, self.peer, &self.conditions)?;
+        let socket = binding::sender(self.peer, &self.conditions)?;
         if let Some(bytes) = self.segment {
             socket::set_int(&socket, TCP_MAXSEG, bytes)
                 .map_err(TrafficError::system("TCP_MAXSEG"))?;

@@ -10,6 +10,7 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::protocol::Peer;
 use bitcost_model::record::{FlowRecord, Role, SocketSizes};
 
+use crate::accept::BACKLOG;
 use crate::control::Control;
 use crate::flow::{Flow, Made, Ready, Sent, Traffic, TrafficError};
 use crate::handshake::Token;
@@ -36,19 +37,18 @@ pub fn listen(
     address: IpAddr,
     token: Token,
 ) -> Result<Pending, TrafficError> {
-    let (listening, address) = match endpoints(conditions.workload) {
+    let (socket, own) = binding::receiver(address, conditions)?;
+    let listening = match endpoints(conditions.workload) {
         Endpoints::Tcp { server, .. } => {
-            let (listener, address) = tcp::bind(conditions, address)?;
-            (Listening::Tcp(listener, server), address)
+            let asked = format!("listen on TCP {address}");
+            rustix::net::listen(&socket, BACKLOG).map_err(TrafficError::errno(asked))?;
+            Listening::Tcp(socket.into(), server)
         }
-        Endpoints::Udp { server, .. } => {
-            let (socket, address) = udp::bind(conditions, address)?;
-            (Listening::Udp(socket, server), address)
-        }
+        Endpoints::Udp { server, .. } => Listening::Udp(socket.into(), server),
     };
     Ok(Pending {
         listening,
-        address,
+        address: own,
         conditions: conditions.clone(),
         token,
         only: None,

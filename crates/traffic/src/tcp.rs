@@ -3,53 +3,19 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, TCP_TIMESTAMPS};
 use bitcost_model::record::InEffect;
 use bitcost_sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG, is_passing};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
+use rustix::net::sockopt;
 
-use crate::accept::{BACKLOG, accept_with_token};
+use crate::accept::accept_with_token;
 use crate::binding;
-use crate::congestion;
 use crate::flow::TrafficError;
 use crate::handshake::Token;
 use crate::options::{self, tcp_info};
-
-pub fn bind(
-    conditions: &Conditions,
-    address: IpAddr,
-) -> Result<(TcpListener, SocketAddr), TrafficError> {
-    let asked = format!("listen on TCP {address}");
-    let address = binding::receiver_address(address, conditions);
-    let socket = open(&address, conditions)?;
-    binding::bind_receiver(&socket, address, conditions)?;
-    rustix::net::listen(&socket, BACKLOG).map_err(TrafficError::errno(asked))?;
-    let listener = TcpListener::from(socket);
-    let address = listener
-        .local_addr()
-        .map_err(TrafficError::system("the TCP socket's own address"))?;
-    Ok((listener, address))
-}
-
-/// A socket with the options that must be set before the connection is made.
-pub fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
-    let family = if address.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
-    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-        .map_err(|error| TrafficError::system("open a TCP socket")(error.into()))?;
-    options::set(&socket, conditions, true)?;
-    if let Some(name) = &conditions.congestion_control {
-        congestion::set(&socket, name)?;
-    }
-    Ok(socket)
-}
 
 /// The segment size to announce in the kernel's terms, where the run asks for one.
 pub fn segment_option(conditions: &Conditions) -> Option<i32> {
@@ -73,8 +39,7 @@ pub fn connect(
     opening: &[u8],
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
-    let socket = open(&peer, conditions)?;
-    binding::bind_sender(&socket, peer, conditions)?;
+    let socket = binding::sender(peer, conditions)?;
     if let Some(bytes) = segment_option(conditions) {
         socket::set_int(&socket, TCP_MAXSEG, bytes)
             .map_err(TrafficError::system(format!("TCP_MAXSEG of {bytes} bytes")))?;

@@ -2,44 +2,16 @@
 //! run's token.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use bitcost_model::conditions::Conditions;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use crate::binding;
 use crate::datagrams::{QUIET, quiet};
 use crate::flow::TrafficError;
 use crate::handshake::{Token, answer_udp, greet_udp};
+use crate::iperf3;
 use crate::tcp::no_sender;
-use crate::{iperf3, options};
-
-pub fn bind(
-    conditions: &Conditions,
-    address: IpAddr,
-) -> Result<(UdpSocket, SocketAddr), TrafficError> {
-    let address = binding::receiver_address(address, conditions);
-    let socket = open(&address, conditions)?;
-    binding::bind_receiver(&socket, address, conditions)?;
-    let socket = UdpSocket::from(socket);
-    let address = socket
-        .local_addr()
-        .map_err(TrafficError::system("the UDP socket's own address"))?;
-    Ok((socket, address))
-}
-
-fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
-    let family = if address.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
-    let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-        .map_err(TrafficError::errno("open a UDP socket"))?;
-    options::set(&socket, conditions, false)?;
-    Ok(socket)
-}
 
 /// A socket that is connected to the receiver, which has shown the run's token.
 pub fn connect(
@@ -56,8 +28,7 @@ pub fn connect(
 }
 
 fn connected(conditions: &Conditions, peer: SocketAddr) -> Result<UdpSocket, TrafficError> {
-    let socket = open(&peer, conditions)?;
-    binding::bind_sender(&socket, peer, conditions)?;
+    let socket = binding::sender(peer, conditions)?;
     rustix::net::connect(&socket, &peer).map_err(TrafficError::errno(format!(
         "connect a UDP socket to {peer}"
     )))?;

@@ -169,7 +169,6 @@ pub(crate) fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(&value[..end]).into_owned()
 }
 
-/// The number at `offset`, in the host's byte order.
 pub(crate) const AF_INET: u8 = 2;
 pub(crate) const AF_INET6: u8 = 10;
 
@@ -187,19 +186,26 @@ pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
     v4.or_else(|| <[u8; 16]>::try_from(bytes).map(IpAddr::from).ok())
 }
 
+/// The number of an attribute.
+pub(crate) fn number(bytes: &[u8], kind: u16) -> Option<u32> {
+    u32_at(attribute(bytes, kind)?, 0)
+}
+
+fn bytes_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..)?.first_chunk().copied()
+}
+
+/// The number at `offset`, in the host's byte order.
 pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
-    let bytes = bytes.get(offset..offset.checked_add(2)?)?;
-    bytes.try_into().ok().map(u16::from_ne_bytes)
+    bytes_at(bytes, offset).map(u16::from_ne_bytes)
 }
 
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
-    let bytes = bytes.get(offset..offset.checked_add(4)?)?;
-    bytes.try_into().ok().map(u32::from_ne_bytes)
+    bytes_at(bytes, offset).map(u32::from_ne_bytes)
 }
 
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
-    let bytes = bytes.get(offset..offset.checked_add(8)?)?;
-    bytes.try_into().ok().map(u64::from_ne_bytes)
+    bytes_at(bytes, offset).map(u64::from_ne_bytes)
 }
 
 #[cfg(test)]

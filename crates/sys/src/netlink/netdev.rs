@@ -2,7 +2,7 @@
 
 use crate::netlink::error::Error;
 use crate::netlink::generic::{Family, body};
-use crate::netlink::message::{Reply, attribute, u32_at};
+use crate::netlink::message::{Reply, number};
 use crate::netlink::rtnl::Rtnl;
 
 const NAPI_GET: u8 = 11;
@@ -53,9 +53,8 @@ impl Netdev {
 }
 
 pub(crate) fn read_napi(reply: &Reply) -> Option<Napi> {
-    let number = |kind| attribute(body(reply), kind).and_then(|value| u32_at(value, 0));
     Some(Napi {
-        id: number(NAPI_ID)?,
-        thread_pid: number(NAPI_PID),
+        id: number(body(reply), NAPI_ID)?,
+        thread_pid: number(body(reply), NAPI_PID),
     })
 }

@@ -12,8 +12,8 @@ use libc::{
 use crate::netlink::connection::{NLM_F_APPEND, NLM_F_CREATE, NLM_F_REPLACE};
 use crate::netlink::error::Error;
 use crate::netlink::message::{
-    AF_INET, AF_INET6, Message, Reply, address, aligned, attribute, attributes, text, u16_at,
-    u32_at,
+    AF_INET, AF_INET6, Message, Reply, address, aligned, attribute, attributes, number, text,
+    u16_at, u32_at,
 };
 use crate::netlink::rtnl::Rtnl;
 
@@ -184,9 +184,7 @@ pub(crate) fn read_address(reply: &Reply) -> Option<AddressRecord> {
     }
     let of = |kind| attribute(body, kind);
     let own = of(IFA_LOCAL).or(of(IFA_ADDRESS)).and_then(address)?;
-    let flags = of(IFA_FLAGS)
-        .and_then(|value| u32_at(value, 0))
-        .unwrap_or(header[2].into());
+    let flags = number(body, IFA_FLAGS).unwrap_or(header[2].into());
     let peer = of(IFA_ADDRESS)
         .and_then(address)
         .filter(|peer| *peer != own)
@@ -221,8 +219,8 @@ pub(crate) fn read_route_record(reply: &Reply) -> Option<RouteRecord> {
         return None;
     }
     let of = |kind| attribute(body, kind);
-    let number = |kind| of(kind).and_then(|value| u32_at(value, 0));
-    let metric = |kind| attribute(of(RTA_METRICS)?, kind).and_then(|value| u32_at(value, 0));
+    let number = |kind| number(body, kind);
+    let metric = |kind| self::number(of(RTA_METRICS)?, kind);
     let hops = of(RTA_MULTIPATH).map(links_of_hops).unwrap_or_default();
     let expires = of(RTA_CACHEINFO)
         .and_then(|value| u32_at(value, 8))

@@ -9,7 +9,7 @@ use libc::{
 
 use crate::netlink::connection::{NLM_F_CREATE, NLM_F_EXCL};
 use crate::netlink::error::Error;
-use crate::netlink::message::{Message, Reply, address, attribute, bytes_of, u32_at};
+use crate::netlink::message::{Message, Reply, address, attribute, bytes_of, number};
 use crate::netlink::rtnl::Rtnl;
 
 /// The route of packets to one address.
@@ -67,7 +67,7 @@ pub(crate) fn read_route(reply: &Reply) -> Option<Route> {
     }
     let attributes = reply.payload.get(12..)?;
     Some(Route {
-        link: u32_at(attribute(attributes, RTA_OIF)?, 0)?,
+        link: number(attributes, RTA_OIF)?,
         source: address(attribute(attributes, RTA_PREFSRC)?)?,
         is_local: reply.payload[7] == RTN_LOCAL,
     })

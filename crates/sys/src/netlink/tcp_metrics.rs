@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use crate::netlink::error::Error;
 use crate::netlink::generic::{Family, body};
-use crate::netlink::message::{Reply, address, attribute, bytes_of, u32_at};
+use crate::netlink::message::{Reply, address, attribute, bytes_of, number};
 
 const GET: u8 = 1;
 const DELETE: u8 = 2;
@@ -79,9 +79,7 @@ impl TcpMetrics {
 
 fn read(reply: &Reply) -> Option<PeerMetrics> {
     let all = body(reply);
-    let value = |number: u16| {
-        attribute(attribute(all, VALUES)?, number + 1).and_then(|value| u32_at(value, 0))
-    };
+    let value = |place: u16| number(attribute(all, VALUES)?, place + 1);
     Some(PeerMetrics {
         address: address(attribute(all, ADDR_IPV4).or(attribute(all, ADDR_IPV6))?)?,
         rtt_us: value(RTT_US),

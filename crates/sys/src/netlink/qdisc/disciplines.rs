@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::netlink::message::{Message, attribute, u32_at, u64_at};
+use crate::netlink::message::{Message, attribute, number, u32_at, u64_at};
 
 /// Parameters by name, with the unit last.
 pub type Parameters = BTreeMap<&'static str, u64>;
@@ -193,7 +193,7 @@ fn encode_words(words: Words, parameters: &Parameters) -> Vec<u8> {
 
 fn decode_words(words: Words, options: &[u8]) -> Parameters {
     let value = |(kind, name, unit): &(u16, &'static str, u64)| {
-        let value = u32_at(attribute(options, *kind)?, 0)?;
+        let value = number(options, *kind)?;
         // The kernel's value for "no limit".
         let is_none = *unit > 1 && value == u32::MAX;
         (!is_none).then(|| (*name, u64::from(value) * unit))
@@ -337,9 +337,7 @@ fn decode_netem(options: &[u8]) -> Option<Parameters> {
         ("limit_packets", u64::from(u32_at(options, 4)?)),
     ]);
     let duplicate = millionths(u32_at(options, 16)?);
-    let reorder = attribute(attributes, TCA_NETEM_REORDER)
-        .and_then(|chance| u32_at(chance, 0))
-        .map_or(0, millionths);
+    let reorder = number(attributes, TCA_NETEM_REORDER).map_or(0, millionths);
     let chances = [("duplicate_ppm", duplicate), ("reorder_ppm", reorder)];
     found.extend(chances.into_iter().filter(|(_, ppm)| *ppm > 0));
     if let Some(spec) = attribute(attributes, TCA_NETEM_RATE) {
