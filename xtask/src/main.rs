@@ -3,6 +3,7 @@
 
 mod beds;
 mod bench_peers;
+mod cases;
 mod chaos_verb;
 mod confusion;
 mod dist;
@@ -38,6 +39,9 @@ enum Verb {
     /// Start a real Kubernetes of nodes in network namespaces, and measure meshes over its pods; needs root, the binaries of
     /// Kubernetes, etcd, containerd, runc and its network plug-ins
     KubernetesBed(beds::kubernetes::Arguments),
+    /// Judge bitcost on public cases of slow transfers: its verdict, and what its remedy brings of what the cure brings; needs
+    /// root, the folder of cases with what its README names, and a machine that does nothing else
+    Cases(cases::Arguments),
     /// Make the packages: tar.gz, .deb, wheel, container image, crates
     Dist(dist::Arguments),
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
     }
     let result = match Cli::parse().verb {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
+        Verb::Cases(arguments) => cases::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),

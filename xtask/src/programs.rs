@@ -1,10 +1,14 @@
 //! Other programs: where they are, what they print, and those that this workspace builds.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
 use bitcost_model::Unavailable;
+use serde::Serialize;
 use serde_json::Value;
 
 pub fn root() -> PathBuf {
@@ -70,6 +74,34 @@ pub fn run(command: &mut Command) -> Result<()> {
     let status = status.with_context(|| format!("start {program}"))?;
     ensure!(status.success(), "{program}: {status}");
     Ok(())
+}
+
+/// Puts options in the place of those of their names, since a later one of the same name is refused; an option without a value
+/// is left away.
+pub fn put(command: &mut Vec<String>, words: &[&str]) {
+    while let Some(place) = command.iter().position(|word| word == words[0]) {
+        command.drain(place..place + 2);
+    }
+    if words.len() > 1 {
+        command.extend(words.iter().map(|&word| word.to_owned()));
+    }
+}
+
+/// Adds a line of JSON to a file.
+pub fn append(path: &Path, line: &impl Serialize) -> Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.create(true).append(true).open(path)?;
+    writeln!(file, "{}", serde_json::to_string(line)?)
+        .with_context(|| format!("write {}", path.display()))
+}
+
+/// Set by the signals that end a program, which then ends after it has cleaned up; those that it runs end by the same signal.
+pub fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
 }
 
 /// The bitcost that was given, else the one of this workspace.

@@ -12,14 +12,13 @@ mod wheel;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::programs::{require, run as carry_out};
+use crate::programs::{require, run as carry_out, stop_flag};
 use release::{Program, Release, copy_tree};
 use root::Root;
 
@@ -99,11 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         require(make, PACKAGES)?;
         require(if arguments.check { check } else { "" }, PACKAGES)?;
     }
-    // The running programs end by the same signal, and this one ends after it has removed its folders.
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = stop_flag()?;
     // Packages have the same modes whoever makes them.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let release = Release::here()?;

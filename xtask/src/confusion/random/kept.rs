@@ -1,13 +1,13 @@
 //! The folder of a series of situations: what was found of each, a line each, and the logs of the tests
 //! that are judged. So a series is made in pieces, and judged again by another bitcost.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::truth::Truth;
+use crate::programs::append;
 
 const FILE: &str = "found.jsonl";
 
@@ -78,11 +78,4 @@ impl Kept {
         append(&self.folder.join(FILE), &found)?;
         Ok(found)
     }
-}
-
-fn append(path: &Path, line: &impl Serialize) -> Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.create(true).append(true).open(path)?;
-    writeln!(file, "{}", serde_json::to_string(line)?)
-        .with_context(|| format!("write {}", path.display()))
 }

@@ -2,6 +2,7 @@
 
 use super::draw::Situation;
 use super::factor::{Factor, Kind};
+use crate::programs::put;
 
 /// Parts of a remedy, each with the factor that it changes, its value where none was drawn (the
 /// program's default), and by what it is multiplied.
@@ -65,12 +66,7 @@ pub fn made(situation: &Situation, advice: &str) -> Vec<(String, Situation)> {
     for (part, words) in OPTIONS {
         if advice.contains(part) {
             let mut changed = situation.clone();
-            // A later option of the same name is refused.
-            while let Some(place) = changed.options.iter().position(|word| word == words[0]) {
-                changed.options.drain(place..place + 2);
-            }
-            let words = words.iter().map(|&word| word.to_owned());
-            changed.options.extend(words);
+            put(&mut changed.options, words);
             made.push((part.to_owned(), changed));
         }
     }

@@ -1,0 +1,94 @@
+//! The public cases of a folder, how `bitcost test` makes the traffic of each, and what a remedy names as options.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::programs::{output, put};
+
+/// What `case.toml` says.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Case {
+    /// Such as `paths/03-window-scale-stripped`.
+    pub name: String,
+    pub class: String,
+    pub cause: String,
+    pub cure: String,
+    /// Words of a right verdict, and of one that is true of a symptom but leads to another cure.
+    pub accepted: Vec<String>,
+    pub half_right: Vec<String>,
+    /// `rate`, `latency` or `loss`.
+    pub metric: String,
+}
+
+/// How a test makes the traffic, as `own.toml` describes it.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Own {
+    #[serde(skip)]
+    pub folder: PathBuf,
+    pub test: String,
+    pub cured: String,
+    pub client: String,
+    pub server: String,
+    pub beside: String,
+}
+
+/// The file of this name.
+#[derive(Deserialize)]
+pub struct Table {
+    own: BTreeMap<String, Own>,
+    ways: Vec<[String; 2]>,
+}
+
+impl Table {
+    /// The cases below a folder whose name contains this, in the order of their names.
+    pub fn cases(&self, folder: &Path, only: &str) -> Result<Vec<(Case, Own)>> {
+        let mut list = Command::new("sh");
+        let list = list.args(["-c", "ls -d */cases/*/"]).current_dir(folder);
+        let mut cases = Vec::new();
+        for line in output(list)?.lines() {
+            let name = line.trim_end_matches('/').replacen("/cases/", "/", 1);
+            if !name.contains(only) {
+                continue;
+            }
+            let row = self.own.get(name.split('-').next().unwrap_or_default());
+            let mut own = row.cloned().unwrap_or_default();
+            own.folder = folder.join(line);
+            let file = own.folder.join("case.toml");
+            let text = std::fs::read_to_string(file).context(name.clone())?;
+            let case = toml_edit::de::from_str(&text).context(name.clone())?;
+            cases.push((Case { name, ..case }, own));
+        }
+        Ok(cases)
+    }
+
+    /// A test with each part of a remedy that is an option, in the order in which the remedy names them.
+    pub fn made(&self, test: &str, remedy: &str) -> Vec<String> {
+        let mut made = Vec::new();
+        // What is not advised stands in a part of its own.
+        let parts = remedy.split(';');
+        for part in parts.filter(|part| !part.contains("change nothing")) {
+            for [_, way] in self.ways.iter().filter(|[named, _]| part.contains(named)) {
+                let mut words: Vec<String> = test.split(' ').map(str::to_owned).collect();
+                put(&mut words, &way.split(' ').collect::<Vec<_>>());
+                let changed = words.join(" ");
+                if changed != test && !made.contains(&changed) {
+                    made.push(changed);
+                }
+            }
+        }
+        made
+    }
+}
+
+impl Case {
+    /// A healthy case, which has no cure.
+    pub fn is_control(&self) -> bool {
+        self.name.contains("/9")
+    }
+}

@@ -1,0 +1,125 @@
+//! A case that stands: its namespaces, the service in one of them, and tests from another. All of it is gone when it is dropped.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use bitcost_testkit::process::within;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::case::Own;
+use crate::programs::output;
+
+/// The prefix of the namespaces.
+const PREFIX: &str = "xtcase";
+
+pub struct Stand<'a> {
+    own: &'a Own,
+    program: &'a Path,
+    place: TempDir,
+    service: Option<Group>,
+}
+
+/// A process and its children, which end when it is dropped.
+struct Group(Child);
+
+impl Group {
+    fn start(command: &mut Command) -> Result<Group> {
+        let command = command.process_group(0).stdin(Stdio::null());
+        Ok(Group(command.stderr(Stdio::null()).spawn()?))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Both fail only for what has ended.
+        let _ = kill_process_group(Pid::from_child(&self.0), Signal::TERM);
+        let _ = self.0.wait();
+    }
+}
+
+impl<'a> Stand<'a> {
+    pub fn up(own: &'a Own, program: &'a Path) -> Result<Stand<'a>> {
+        let mut stand = Stand {
+            own,
+            program,
+            place: tempfile::tempdir()?,
+            service: None,
+        };
+        stand.script("down")?;
+        stand.script("up")?;
+        let address = own.test.split(' ').nth(1).unwrap_or_default();
+        let words = format!("serve {address} --state service --allow-settings sysctl,offloads");
+        let mut serve = stand.bitcost("b", &own.server, &words);
+        let printed = serve.stdout(File::create(stand.place.path().join("service.txt"))?);
+        stand.service = Some(Group::start(printed)?);
+        Ok(stand)
+    }
+
+    /// Runs a script of the case.
+    pub fn script(&self, name: &str) -> Result<()> {
+        output(&mut self.shell(&format!("cd {{folder}}; ./{name}.sh {{P}}"))).map(drop)
+    }
+
+    /// A line of shell in a folder that goes with the case, where programs keep what they keep.
+    fn shell(&self, line: &str) -> Command {
+        let folder = self.own.folder.display().to_string();
+        let line = line.replace("{P}", PREFIX).replace("{folder}", &folder);
+        let mut command = Command::new("timeout");
+        command.args(["--foreground", "-k5", "300", "bash", "-c", &line]);
+        for variable in ["TMPDIR", "HOME", "BITCOST_STATE_DIR"] {
+            command.env(variable, self.place.path());
+        }
+        command.current_dir(&self.place);
+        command
+    }
+
+    /// bitcost in a namespace, after a line of shell in the same process.
+    fn bitcost(&self, namespace: &str, first: &str, words: &str) -> Command {
+        let namespace = format!("ip netns exec {PREFIX}{namespace}");
+        self.shell(&format!(
+            "{first}\nexec {namespace} {} {words}",
+            self.program.display()
+        ))
+    }
+
+    /// The link that the service prints.
+    fn link(&self) -> Option<String> {
+        let text = fs::read_to_string(self.place.path().join("service.txt")).ok()?;
+        let mut link = text[text.find("bitcost://")?..].split(['\'', '\n', ' ']);
+        link.next().map(str::to_owned)
+    }
+
+    /// The document of a test with these words, by the service's link instead of its address, beside what competes.
+    pub fn test(&self, words: &str, stop: &AtomicBool) -> Result<Value> {
+        let link = within(Duration::from_secs(10), || self.link());
+        let link = link.context("the service prints no link")?;
+        let words: Vec<&str> = words.splitn(3, ' ').collect();
+        let words = format!("test {} '{link}' {} --json --out logs", words[0], words[2]);
+        // An empty line ends at once.
+        let beside = Group::start(self.shell(&self.own.beside).stdout(Stdio::null()))?;
+        thread::sleep(Duration::from_secs(1));
+        let output = self.bitcost("a", &self.own.client, &words).output()?;
+        drop(beside);
+        ensure!(!stop.load(Ordering::Relaxed), "stopped");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().last().unwrap_or_default();
+        serde_json::from_slice(&output.stdout).with_context(|| last.to_owned())
+    }
+}
+
+impl Drop for Stand<'_> {
+    fn drop(&mut self) {
+        drop(self.service.take());
+        if let Err(error) = self.script("down") {
+            eprintln!("{error:#}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What became of each case, a line of JSON each, and the table of all.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::case::Case;
+
+/// The share of the cure's gain from which a remedy is useful.
+const USEFUL: f64 = 0.8;
+/// The least gain of a cure by which a remedy can be judged, as a logarithm.
+const GAIN: f64 = 0.1;
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct Row {
+    #[serde(flatten)]
+    pub case: Case,
+    /// The words of the test; none where no test makes the case.
+    pub test: String,
+    /// Why there is no result.
+    pub failed: String,
+    /// What bitcost says, and after how many seconds, with experiments.
+    pub verdict: Value,
+    pub seconds: f64,
+    /// The metric of JSON in which the case is slow, and its value in the test, in one with each part of the remedy that is an
+    /// option, and in one with the cure of the case.
+    pub measured: String,
+    pub before: Option<f64>,
+    pub tried: Vec<(String, Option<f64>)>,
+    pub cured: Option<f64>,
+}
+
+impl Row {
+    fn text(&self, key: &str) -> &str {
+        self.verdict[key].as_str().unwrap_or_default()
+    }
+
+    /// Whether the verdict says what is accepted: one of its words or phrases begins a word of it. A test without a result may
+    /// say why.
+    fn judged(&self) -> &'static str {
+        let plain = |text: &str| text.to_lowercase().replace(['_', '-', '(', ','], " ");
+        let said = ["limiter", "words", "detail"].map(|key| self.text(key));
+        let said = plain(&format!(" {} {}", said.join(" "), self.failed));
+        let says = |words: &String| said.contains(&format!(" {}", plain(words)));
+        match () {
+            () if self.case.accepted.iter().any(says) => "right",
+            () if self.case.half_right.iter().any(says) => "half",
+            () => "wrong",
+        }
+    }
+
+    /// The logarithm of a value ÷ that before, positive where it is better. Of a loss of nothing there is none.
+    fn gain(&self, value: Option<f64>) -> Option<f64> {
+        let gain = (value?.max(0.01) / self.before?.max(0.01)).ln();
+        let is_more_better = self.measured.ends_with("mbps") || self.measured.ends_with("second");
+        Some(if is_more_better { gain } else { -gain })
+    }
+
+    /// The value with the part of the remedy that gains most, and its gain.
+    fn best(&self) -> Option<(f64, f64)> {
+        let tried = self.tried.iter();
+        let gains = tried.filter_map(|(_, value)| Some(((*value)?, self.gain(*value)?)));
+        gains.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Whether the remedy brings most of what the cure brings; absent where the cure changes nothing here.
+    fn is_useful(&self) -> Option<bool> {
+        let cure = self.gain(self.cured).filter(|gain| *gain > GAIN)?;
+        Some(self.best().is_some_and(|(_, gain)| gain >= USEFUL * cure))
+    }
+
+    pub fn line(&self) -> String {
+        let useful = match self.is_useful() {
+            Some(true) => "useful",
+            Some(false) => "no",
+            None if self.case.is_control() => "healthy",
+            None => "the cure has no effect",
+        };
+        let (limiter, confidence) = (self.text("limiter"), self.text("confidence"));
+        let (name, class, failed) = (&self.case.name, &self.case.class, &self.failed);
+        let (judged, seconds, of) = (self.judged(), self.seconds, &self.measured);
+        let figures = [self.before, self.best().map(|best| best.0), self.cured];
+        let figure =
+            |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.2}"));
+        let figures = figures.map(figure).join(" | ");
+        format!(
+            "| {name} | {class} | {limiter} {confidence} {failed} | {judged} | {seconds:.1} | {of} | {figures} | {useful} |\n"
+        )
+    }
+}
+
+/// The table of a file of rows: of each case the last one, then the sums, and what no test makes.
+pub fn table(file: &Path) -> Result<String> {
+    let lines = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let mut rows: Vec<Row> = Vec::new();
+    for line in lines.lines() {
+        let row: Row = serde_json::from_str(line).with_context(|| file.display().to_string())?;
+        rows.retain(|other| other.case.name != row.case.name);
+        rows.push(row);
+    }
+    rows.sort_by(|a, b| a.case.name.cmp(&b.case.name));
+    let (rows, others): (Vec<Row>, _) = rows.into_iter().partition(|row| !row.test.is_empty());
+    let mut text =
+        "| case | cause | verdict | it is | s | measured | before | remedy | cure | remedy is |\n\
+        |---|---|---|---|--:|---|--:|--:|--:|---|\n"
+            .to_owned();
+    text.extend(rows.iter().map(Row::line));
+    let (healthy, rows): (Vec<Row>, _) = rows.into_iter().partition(|row| row.case.is_control());
+    let count = |rows: &[Row], word| rows.iter().filter(|row| row.judged() == word).count();
+    let [right, half, wrong] = ["right", "half", "wrong"].map(|word| count(&rows, word));
+    let useful: Vec<bool> = rows.iter().filter_map(Row::is_useful).collect();
+    let (of, useful) = (useful.len(), useful.iter().filter(|is| **is).count());
+    let (well, all) = (count(&healthy, "right"), healthy.len());
+    text += &format!(
+        "\n{right} right, {half} half, {wrong} wrong; remedy useful in {useful} of {of}; healthy: {well} of {all} right\n"
+    );
+    let line = |row: Row| format!("no test makes {}: {}\n", row.case.name, row.failed);
+    text.extend(others.into_iter().map(line));
+    Ok(text)
+}
