@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::losses::Losses;
+use crate::losses;
 use crate::one_run::shown;
 
 pub(crate) type Intervals = BTreeMap<&'static str, OfOneRun>;
@@ -64,8 +64,7 @@ pub(crate) struct FirstRun {
     /// By which means the time of soft interrupts is known.
     softirqs: Option<&'static str>,
     /// What became of lost and retransmitted packets.
-    #[schemars(with = "Value")]
-    losses: Losses,
+    losses: Value,
     /// Each of several workloads that ran at once.
     parts: Option<Vec<Part>>,
 }
@@ -125,7 +124,7 @@ impl FirstRun {
             },
             attribution: attribution.map(|found| found.method.name()),
             softirqs: softirqs.map(SoftirqMeans::name),
-            losses: Losses::of(run),
+            losses: losses::document(run),
             parts: (!run.is_alone()).then(parts_of),
         }
     }

@@ -2,7 +2,7 @@
 
 use bitcost_analysis::ledger::{Drops, LossLedger, Spurious, loss_ledger};
 use bitcost_analysis::metrics::RunView;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::block::Block;
 use crate::lines::Lines;
@@ -77,34 +77,16 @@ fn row(drops: &Drops) -> Vec<String> {
     ]
 }
 
-/// The ledger with its sums, or why there is none.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum Losses {
-    Known {
-        #[serde(flatten)]
-        ledger: LossLedger,
-        unexplained: i64,
-        tolerance: f64,
-        closes: bool,
-        sentence: Option<String>,
-    },
-    Unknown {
-        absent: &'static str,
-    },
-}
-
-impl Losses {
-    pub fn of(run: &RunView) -> Losses {
-        match loss_ledger(run) {
-            Err(absent) => Losses::Unknown { absent },
-            Ok(ledger) => Losses::Known {
-                unexplained: ledger.unexplained(),
-                tolerance: ledger.tolerance(),
-                closes: ledger.closes(),
-                sentence: ledger.has_any().then(|| ledger.to_string()),
-                ledger,
-            },
-        }
-    }
+/// The ledger with its sums, or why there is none, as JSON.
+pub(crate) fn document(run: &RunView) -> Value {
+    let ledger = match loss_ledger(run) {
+        Ok(ledger) => ledger,
+        Err(reason) => return json!({ "absent": reason }),
+    };
+    let mut document = json!(ledger);
+    document["unexplained"] = json!(ledger.unexplained());
+    document["tolerance"] = json!(ledger.tolerance());
+    document["closes"] = json!(ledger.closes());
+    document["sentence"] = json!(ledger.has_any().then(|| ledger.to_string()));
+    document
 }

@@ -81,8 +81,13 @@ pub(crate) fn rate_metric(conditions: &Conditions) -> Option<&'static Metric> {
 
 /// The limiter of a test that experiments prove.
 pub(super) fn proved(findings: &Findings) -> Option<&Limiter> {
-    let proof = findings.explanation.cells.first()?.proof.as_ref()?;
-    proof.limiter().filter(|_| proof.is_sound)
+    findings
+        .explanation
+        .cells
+        .first()?
+        .proof
+        .as_ref()?
+        .limiter()
 }
 
 impl Base {
@@ -142,8 +147,7 @@ impl Base {
         {
             self.named = Some(found.clone());
         }
-        let proved = proof.limiter().filter(|_| proof.is_sound);
-        self.proved = proved.cloned();
+        self.proved = proof.limiter().cloned();
     }
 
     /// The limiter that is proved; else the one that the counters name, and those that come next.

@@ -1,6 +1,6 @@
 //! What the traffic's calls, threads and segments did, per message.
 
-use bitcost_model::record::{Arrivals, Counts, EndpointRecord, Role, Sample, Switches, ThreadKind};
+use bitcost_model::record::{Arrivals, Counts, EndpointRecord, Role, Switches, ThreadKind};
 
 use crate::metrics::cpu;
 use crate::metrics::edges::{Edges, is_of_first_part};
@@ -27,22 +27,17 @@ pub fn messages_per_second(run: &RunView, role: Role) -> Option<f64> {
 /// Context switches per second of an endpoint's traffic threads of the run's first part, between
 /// its first and its last sample.
 fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -> Option<f64> {
-    let end = run.end(role);
-    let edges = Edges::of(&end.samples)?;
-    let counts = |sample: &Sample| -> Option<Vec<u64>> {
-        let traffic = sample
-            .threads
-            .iter()
-            .filter(|thread| is_of_first_part(thread));
+    let edges = Edges::of(&run.end(role).samples)?;
+    // Their number is the same.
+    edges.threads(is_of_first_part)?;
+    let switches = edges.growth(|sample| {
+        let traffic = sample.threads.iter();
+        let traffic = traffic.filter(|thread| is_of_first_part(thread));
         traffic
             .map(|thread| thread.switches.as_ref().map(count))
-            .collect()
-    };
-    let (before, after) = (counts(edges.first)?, counts(edges.last)?);
-    let is_same = before.len() == after.len() && !before.is_empty();
-    let [before, after] = [before, after].map(|counts| counts.iter().sum::<u64>());
-    let switches = after.checked_sub(before).filter(|_| is_same)?;
-    Some(switches as f64 / edges.seconds)
+            .sum()
+    })?;
+    Some(switches / edges.seconds)
 }
 
 pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
@@ -60,12 +55,8 @@ pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
 /// window.
 pub fn failed_calls(run: &RunView, role: Role, count: fn(&Counts) -> u64) -> Option<f64> {
     let end = run.end(role);
-    let seconds = end
-        .window_end_ns
-        .checked_sub(end.window_start_ns)
-        .filter(|ns| *ns > 0)? as f64
-        / 1e9;
-    Some(count(&end.counts.measured) as f64 / seconds / messages_per_second(run, role)?)
+    let calls = count(&end.counts.measured) as f64;
+    Some(quotient(calls, end.window_seconds())? / messages_per_second(run, role)?)
 }
 
 /// Every system call of an endpoint's loop, per message; the time between its calls has none.

@@ -54,8 +54,7 @@ impl<'a> RunView<'a> {
         } else {
             self.end(role)
         };
-        let ns = end.window_end_ns.checked_sub(end.window_start_ns)?;
-        (ns > 0).then(|| ns as f64 / 1e9)
+        Some(end.window_seconds()).filter(|seconds| *seconds > 0.0)
     }
 
     /// User data of one endpoint in the measured window, in KiB; absent where there was none.
