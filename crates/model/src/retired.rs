@@ -142,6 +142,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "`idle_rtt_us` in JSON is the round trip before the first run",
     ),
     (
+        "answer",
+        "write a sentence as `[[answer]]`; without one it is about the first of `metrics` of `[table]`",
+    ),
+    (
         "each_second time_series",
         "`bitcost report` draws a run of each cell over time, and `show --rows intervals` prints every run",
     ),

@@ -5,10 +5,9 @@ use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::cells::{COVERED_FROM, CellSummary, RECEIVE_DEMAND, has};
 use bitcost_analysis::explain::{ExplainedCell, Explanation, Limiter, OTHERS_PCT, Warning};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::metrics::{Better, Metric, metric};
+use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{Answered, Summary, measured, shown_metrics};
-use bitcost_model::study::phrase;
 use bitcost_model::units::counted;
 use bitcost_study::{Place, Sentence, Word};
 
@@ -34,7 +33,7 @@ const COSTS: [[&str; 2]; 2] = [
 
 /// What a reader sees first of an execution.
 pub(crate) struct Answer {
-    /// The study's own sentences, or one that is made of the figures.
+    /// The study's own sentences, or one about the first metric.
     pub sentence: String,
     pub bottleneck: String,
     pub caveats: Vec<Caveat>,
@@ -50,9 +49,8 @@ impl Answer {
         let mut caveats: Vec<Caveat> = warnings.iter().filter_map(caveat).take(CAVEATS).collect();
         let others = warnings.len() - caveats.len();
         caveats.extend(without_cost(summary).map(|words| Caveat::new(ABSENT, words)));
-        let sentence = own(summary).or_else(|| costs(summary));
         Answer {
-            sentence: sentence.unwrap_or_else(|| first(summary)),
+            sentence: own(summary).unwrap_or_else(|| extremes(summary)),
             bottleneck: of_cells(&findings.explanation),
             other_warnings: others,
             caveats,
@@ -277,67 +275,16 @@ pub(crate) fn total(cell: &CellSummary, metrics: &[&'static Metric]) -> Option<I
     Some(sum)
 }
 
-/// The cells with a sum of these metrics, least first.
-fn ranked<'a>(
-    summary: &'a Summary,
-    metrics: &[&'static Metric],
-) -> Vec<(&'a CellSummary, Interval)> {
-    let cells = summary.cells.iter();
-    let mut found: Vec<_> = cells
-        .filter_map(|cell| Some((cell, total(cell, metrics)?)))
-        .collect();
-    found.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
-    found
-}
-
-fn overlap(low: &Interval, high: &Interval) -> bool {
-    low.high.unwrap_or(low.value) >= high.low.unwrap_or(high.value)
-}
-
-/// The most expensive and the cheapest cell, where the study asks what a unit costs and its cells differ by more than
-/// their intervals.
-fn costs(summary: &Summary) -> Option<String> {
-    let metrics = stacked(summary);
-    let (name, unit) = (metrics.first()?.name, metrics[0].unit);
-    let requested = &summary.study.answer;
-    if metrics.len() < 2 || !(requested.is_empty() || requested.iter().any(|of| of == name)) {
-        return None;
-    }
-    let cells = ranked(summary, &metrics);
-    let ((cheap, low), (dear, high)) = (cells.first()?, cells.last()?);
-    let [dear, cheap] = [(dear, high), (cheap, low)].map(|(cell, cost)| {
-        // No line ends within a cell's name.
-        let name = cell.name().replace(' ', "\u{a0}");
-        format!("{} {unit} with {name}", number::plain(cost.value))
-    });
-    (!overlap(low, high)).then(|| format!("Sending and receiving costs {dear} and {cheap}."))
-}
-
-/// The study's comparison of the first metric of its answer, or else where that is highest and lowest.
-fn first(summary: &Summary) -> String {
-    let has = |metric: &&'static Metric| !ranked(summary, &[*metric]).is_empty();
-    let named = summary.study.answer.iter().filter_map(|name| metric(name));
-    let Some(metric) = named.chain(measured(summary)).find(has) else {
+/// Where the first metric that is shown and known is highest, and where it is lowest.
+fn extremes(summary: &Summary) -> String {
+    let Some(metric) = measured(summary).into_iter().next() else {
         return "No run has a result that can be used.".to_owned();
     };
-    let changes = summary.improvements.iter().filter_map(|improvement| {
-        let ratio = improvement.figures.get(metric.name);
-        let ratio = ratio.filter(|ratio| ratio.value.is_normal())?;
-        // An improvement is above 1 where the new side is better.
-        let ratio = match metric.better {
-            Better::Lower => ratio.map(f64::recip),
-            Better::Higher | Better::Neither => *ratio,
-        };
-        let levels = around(" ", &phrase(&improvement.levels), "");
-        Some(format!("×{}{levels}", number::interval(&ratio)))
-    });
-    let changes: Vec<String> = changes.collect();
-    if let (Some(one), false) = (summary.improvements.first(), changes.is_empty()) {
-        let (factor, from, to) = (&one.factor, &one.from, &one.to);
-        let (title, changes) = (metric.title, changes.join("; "));
-        return format!("{title} from {factor} = {from} to {to}: {changes}.");
-    }
-    let cells = ranked(summary, &[metric]);
+    let cells = summary.cells.iter();
+    let mut cells: Vec<(&CellSummary, Interval)> = cells
+        .filter_map(|cell| Some((cell, cell.figure(metric.name)?)))
+        .collect();
+    cells.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
     let shown = |(cell, value): &(&CellSummary, Interval)| {
         let unit = around(" ", metric.unit, "");
         let name = match summary.cells.len() {
@@ -354,9 +301,10 @@ fn first(summary: &Summary) -> String {
         )
     };
     let (low, high) = (&cells[0], &cells[cells.len() - 1]);
+    let overlap = low.1.high.unwrap_or(low.1.value) >= high.1.low.unwrap_or(high.1.value);
     let title = lowered(metric.title);
     let (least, most) = (shown(low), shown(high));
-    match (cells.len(), overlap(&low.1, &high.1)) {
+    match (cells.len(), overlap) {
         (1, _) => format!("{}: {least}.", metric.title),
         (_, true) => format!("No difference of {title} is measurable: {least} to {most}."),
         (_, false) => format!("Highest {title}: {most}; lowest: {least}."),

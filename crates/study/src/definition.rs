@@ -120,10 +120,7 @@ pub struct Study {
     /// The levels whose runs are interleaved within blocks: the report describes the change from one
     /// to the other.
     pub compare: Option<Compared>,
-    /// The metrics that the answer of its report is about, the most important first; empty: the
-    /// first that the table shows.
-    pub answer: Vec<String>,
-    /// The sentences that answer its question; empty: they are made of the figures.
+    /// The sentences that answer its question; empty: one about the first metric of the table.
     pub sentences: Vec<Sentence>,
     /// The pictures of its report, in order; absent: those that fit the measured data.
     pub pictures: Option<Vec<Picture>>,

@@ -48,7 +48,7 @@ pub struct StudyTable {
     pub table: Option<Later<TableTable>>,
     /// Two levels of a factor; the change from one to the other is reported with verdicts.
     pub compare: Option<Later<CompareTable>>,
-    /// The sentence or two that answer the question (default: made of the figures).
+    /// The sentence or two that answer the question (default: about the first metric of `[table]`).
     pub answer: Option<Later<Many<AnswerTable>>>,
     /// What the report shows.
     pub report: Option<Later<ReportTable>>,
@@ -192,8 +192,6 @@ pub struct AnswerTable {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "[report]")]
 pub struct ReportTable {
-    /// One to three metrics that its text is about, the most important first (default: the first that are shown).
-    pub answer: Option<Vec<Metric>>,
     /// The pictures, in order: a kind, or a table with the keys below (default: those that fit the runs).
     #[schemars(extend("x-allowed" = "a list of kinds and tables"))]
     pub pictures: Option<Later<Vec<PictureOrKind>>>,

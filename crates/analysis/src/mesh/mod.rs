@@ -11,7 +11,7 @@ use bitcost_study::mesh::{Mesh, RECEIVER, SENDER};
 use crate::cells::RunRow;
 use crate::explain::Limiter;
 use crate::metrics::{Metric, metric as metric_named};
-use crate::summary::{Summary, shown_metrics};
+use crate::summary::{Summary, measured};
 
 pub use found::{MeshFindings, Missing, Named, Outlier, PairRun};
 pub use judge::{EFFECT_LEAST, PAIR_LEAST, SCORE_LEAST};
@@ -24,12 +24,8 @@ pub type LimiterOf<'a> = &'a dyn Fn(usize) -> Option<Limiter>;
 /// What the runs of a mesh show; absent where the study is none, or no run is used.
 pub fn mesh(summary: &Summary, limiter: LimiterOf) -> Option<MeshFindings> {
     let mesh = summary.study.mesh.clone()?;
-    let names = summary.study.answer.iter().map(String::as_str);
-    let names = names.chain(shown_metrics(summary));
-    let metric = names
-        .filter_map(metric_named)
-        .find(|metric| summary.has(metric.name))
-        .or_else(|| metric_named("throughput_mbps"))?;
+    let metric = measured(summary).into_iter().next();
+    let metric = metric.or_else(|| metric_named("throughput_mbps"))?;
     let runs = runs((summary, limiter), &mesh, metric);
     let ends = summary.ends.iter();
     let names: Vec<(String, &_)> = ends

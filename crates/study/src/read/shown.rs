@@ -15,11 +15,10 @@ use crate::toml::Node;
 pub fn shown(top: &Node, study: &mut Study) {
     study.compare = top.get("compare").and_then(|node| compare(&node));
     let report = top.get("report");
-    let table = report.as_ref().and_then(Node::read::<ReportTable>);
+    report.as_ref().and_then(Node::read::<ReportTable>);
     if let Some(table) = self::table(top, &study.factors) {
         study.table = table;
     }
-    study.answer = answer(top, table.and_then(|report| report.answer)).unwrap_or_default();
     study.sentences = sentences(top, study);
     study.pictures = report.and_then(|report| {
         let pictures = report.get("pictures")?;
@@ -82,21 +81,6 @@ fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
 fn names(metrics: Option<Vec<Metric>>) -> Vec<String> {
     let metrics = metrics.into_iter().flatten();
     metrics.map(|metric| metric.0).collect()
-}
-
-/// Most metrics of an answer: it has a sentence about the first, one about the others, and one
-/// about the confidence.
-const METRICS_MOST: usize = 3;
-
-/// The metrics that a study's question is about; empty where the study names none.
-fn answer(top: &Node, metrics: Option<Vec<Metric>>) -> Option<Vec<String>> {
-    let names = names(Some(metrics?));
-    let is_new = |place: usize| !names[..place].contains(&names[place]);
-    if (1..=METRICS_MOST).contains(&names.len()) && (0..names.len()).all(is_new) {
-        return Some(names);
-    }
-    let place = top.at("report").at("answer");
-    place.not_allowed("a list of one to three metric names, each once")
 }
 
 fn picture(node: &Node) -> Option<Picture> {

@@ -175,10 +175,13 @@ fn figures_along_a_factor_take_all_of_its_levels_unless_some_are_named() {
 }
 
 #[test]
-fn an_answer_is_about_one_to_three_metrics_each_once() {
-    let with = |list: &str| format!("{TEXT}\n[report]\nanswer = {list}\n");
+fn an_unknown_metric_is_named_with_its_line() {
+    let with = |list: &str| {
+        format!("{TEXT}\n[report]\npictures = [{{ kind = \"boxes\", metrics = {list} }}]\n")
+    };
     let study = read(&with("[\"retransmits\", \"rtt_us\"]"));
-    assert_eq!(study.answer, ["retransmits", "rtt_us"]);
+    let pictures = study.pictures.expect("pictures");
+    assert_eq!(pictures[0].metrics, ["retransmits", "rtt_us"]);
     let known = ["retransmits", "min_rtt_us", "throughput_mbps"];
     let text = with("[\"retransmits\", \"rtt_us\"]");
     let error = &Study::read("mine.toml", &text, None, Some(&known)).unwrap_err()[0];
