@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::counters::ForeignLoad;
 use bitcost_model::protocol::{Addresses, FromAgent, Origin, Part, Prepare, SentCounts};
-use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
+use bitcost_model::record::{
+    EndpointRecord, FlowRecord, InEffect, PATH_MTU, PartRecord, Role, implausible,
+};
 use bitcost_probe::Socket;
 use bitcost_probe::core_to_core::{CoreToCoreMeter, EVERY};
 use bitcost_probe::foreign::{Census, Own, process_of};
@@ -421,7 +423,14 @@ impl Endpoint {
 
     /// The record of a part, given what the other endpoint sent of it.
     fn part(&self, part: usize, left: (Vec<InEffect>, Flows), sent: &SentCounts) -> PartRecord {
-        let (in_effect, flows) = left;
+        let (mut in_effect, flows) = left;
+        if self.prepare.parts[part].conditions.workload.is_datagram() {
+            // The path's packets have shown it meanwhile.
+            let handle = flows.first().and_then(|flow| flow.handle().ok());
+            let mtu_bytes = handle.and_then(bitcost_traffic::path_mtu_bytes);
+            in_effect.retain(|row| row.name != PATH_MTU);
+            in_effect.push(InEffect::found(PATH_MTU, mtu_bytes));
+        }
         let controls = &self.abort.controls[part];
         let sent_of = |flow: usize| {
             let counts = sent.get(part).and_then(|flows| flows.get(flow));

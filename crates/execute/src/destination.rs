@@ -1,5 +1,7 @@
 //! Where a study is executed: in its embedded lab, or between two named hosts.
 
+use std::collections::BTreeSet;
+
 use std::sync::atomic::AtomicBool;
 
 use bitcost_model::Invalid;
@@ -104,12 +106,29 @@ impl Destination {
         }
     }
 
-    /// Reports the notes on named hosts if the user may have meant another path.
-    pub fn report_notes(&self, notes: &[String], progress: &mut dyn Progress) {
+    /// Reports the notes on named hosts if the user may have meant another path, and warns of messages that do not fit the
+    /// path.
+    pub fn report_notes(&self, study: &Study, prepared: &Prepared, progress: &mut dyn Progress) {
         if matches!(self, Destination::Hosts(_)) {
-            notes
-                .iter()
-                .for_each(|note| progress.message(&format!("note: {note}")));
+            let notes = prepared.notes.iter();
+            notes.for_each(|note| progress.message(&format!("note: {note}")));
+        }
+        let lab = self.lab(study);
+        let network = lab.and_then(|lab| lab.network.as_ref()?.path(&lab.sender, &lab.receiver));
+        let mtu = network.map_or(u32::MAX, |path| path.mtu_bytes);
+        let mtu = mtu.min(least_mtu(&prepared.ends));
+        let mut told = BTreeSet::new();
+        for part in study
+            .cells()
+            .iter()
+            .flat_map(|cell| cell.conditions.parts())
+        {
+            let mtu = part.asked_mtus().min().unwrap_or(mtu);
+            if let Some((words, most)) = part.in_fragments(mtu)
+                && told.insert(words.clone())
+            {
+                progress.message(&format!("warning: {words}; use -l {most} or less"));
+            }
         }
     }
 

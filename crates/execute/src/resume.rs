@@ -107,7 +107,7 @@ impl Resume {
         {
             check_same(ends, &prepared.ends, hosts.is_some())?;
         }
-        destination.report_notes(&prepared.notes, progress);
+        destination.report_notes(study, &prepared, progress);
         let mut recorder = Recorder::resumed(writer, &logged, command_line, progress)?;
         if logged.prepared.is_none() {
             recorder.record(&destination.event(study, &prepared))?;

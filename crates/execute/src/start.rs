@@ -82,7 +82,7 @@ impl<'a> Start<'a> {
         }
         let mut prepared = destination.prepare(study, stop)?;
         prepared.try_profile(plan)?;
-        destination.report_notes(&prepared.notes, progress);
+        destination.report_notes(study, &prepared, progress);
         let mut recorder = Recorder::new(self.target()?, &mut *progress);
         recorder.begin(study, plan, self.command_line)?;
         let place = destination.event(study, &prepared);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::Invalid;
 use crate::host_settings::{HostSetting, SYSCTL};
+use crate::modes::Mode;
 use crate::place::IpVersion;
 use crate::record::Role;
 use crate::settings::SETTINGS;
@@ -149,16 +150,39 @@ impl Conditions {
     fn datagram_wire_bytes(&self, ethernet: u32, mtu_bytes: u32) -> u32 {
         let ip = self.ip_version().header_bytes();
         let data = self.message_size_bytes + UDP_HEADER;
-        if data + ip <= mtu_bytes {
-            return data + ip + ethernet;
+        match self.fragments(self.message_size_bytes, mtu_bytes) {
+            None => data + ip + ethernet,
+            Some(count) => data + count * (self.fragment_header_bytes() + ethernet),
         }
-        let ip = match self.ip_version() {
-            IpVersion::V4 => ip,
-            IpVersion::V6 => ip + 8,
+    }
+
+    /// The header of IP of each fragment.
+    fn fragment_header_bytes(&self) -> u32 {
+        let ip = self.ip_version();
+        ip.header_bytes() + if ip == IpVersion::V6 { 8 } else { 0 }
+    }
+
+    /// The fragments of IP that carry a message of this size as a datagram; absent where it fits into one packet.
+    fn fragments(&self, message_bytes: u32, mtu_bytes: u32) -> Option<u32> {
+        // All but the last carry a multiple of 8 bytes.
+        let each = (mtu_bytes.saturating_sub(self.fragment_header_bytes()) / 8 * 8).max(8);
+        let is_whole = message_bytes.saturating_add(self.header_bytes()) <= mtu_bytes;
+        (!is_whole).then(|| (message_bytes + UDP_HEADER).div_ceil(each))
+    }
+
+    /// What it means that messages do not fit into one packet of a path of this MTU, and the largest ones that do; absent
+    /// where they do.
+    pub fn in_fragments(&self, mtu_bytes: u32) -> Option<(String, u32)> {
+        let size = match self.workload.is_transactional() {
+            true => self.request_size_bytes.max(self.response_size_bytes),
+            false => self.message_size_bytes,
         };
-        // All fragments but the last carry a multiple of 8 bytes.
-        let each = (mtu_bytes.saturating_sub(ip) / 8 * 8).max(8);
-        data + data.div_ceil(each) * (ip + ethernet)
+        let is_cut = self.workload.is_datagram() && self.send_mode != Mode::Gso;
+        let count = self.fragments(size, mtu_bytes).filter(|_| is_cut)?;
+        let words = format!(
+            "messages of {size} bytes exceed the path's MTU of {mtu_bytes} bytes: datagrams are sent in {count} fragments each: the loss of one loses the datagram"
+        );
+        Some((words, mtu_bytes.saturating_sub(self.header_bytes())))
     }
 
     /// True where the run asks for a rate of messages or bits.

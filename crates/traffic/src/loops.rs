@@ -9,7 +9,7 @@ use rustix::net::RecvFlags;
 use crate::control::{Control, Phase};
 use crate::pacing::Pacer;
 
-/// The time until the next call over a path that is down.
+/// The time until the next call over a path that took none.
 const PATH_DOWN: Duration = Duration::from_millis(1);
 
 /// The messages of a sender: whole ones, and one last, shorter message where the run's bound
@@ -209,15 +209,16 @@ pub fn receive_flags(conditions: &Conditions) -> RecvFlags {
 }
 
 /// Transient errors of a datagram socket, which lose one message and do not end the flow: full
-/// queues, a receiver that did not listen when an earlier datagram arrived, and a path that is down.
+/// queues, a receiver that did not listen when an earlier datagram arrived, a path that is down, and one on which an
+/// earlier datagram was too long: the kernel sends the next ones in fragments.
 pub fn is_transient(error: Errno) -> bool {
-    matches!(error, Errno::NOBUFS | Errno::CONNREFUSED) || is_path_down(error)
+    matches!(error, Errno::NOBUFS | Errno::CONNREFUSED) || is_of_path(error)
 }
 
-fn is_path_down(error: Errno) -> bool {
+fn is_of_path(error: Errno) -> bool {
     matches!(
         error,
-        Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::NETDOWN
+        Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::NETDOWN | Errno::MSGSIZE
     )
 }
 
@@ -225,7 +226,7 @@ fn is_path_down(error: Errno) -> bool {
 #[cold]
 pub fn note_failed(control: &Control, phase: Phase, error: Errno) {
     control.count_failed(phase);
-    if is_path_down(error) {
+    if is_of_path(error) {
         control.sleep(PATH_DOWN);
     }
 }

@@ -234,7 +234,7 @@ fn begin() -> u64 {
 }
 
 /// The MTU of the path to the peer of a connected socket, as the kernel knows it.
-fn path_mtu_bytes(socket: impl AsFd) -> Option<u32> {
+pub fn path_mtu_bytes(socket: impl AsFd) -> Option<u32> {
     let is_ipv6 = getsockname(&socket).ok()?.address_family() == AddressFamily::INET6;
     let option = if is_ipv6 { IPV6_MTU } else { IP_MTU };
     u32::try_from(socket::get_int(socket, option).ok()?).ok()

@@ -1,6 +1,6 @@
 //! The facts of a run that the rules use. What its counters do not give is absent.
 
-use crate::metrics::{RunView, actual, figure_of};
+use crate::metrics::{RunView, actual, figure_of, path_mtu};
 use bitcost_model::constants::HostConstants;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 
@@ -62,6 +62,8 @@ pub struct Loss {
     /// Dropped as they left the sender's interface: a virtual one counts there what its peer's ring had
     /// no room for.
     pub departure: Option<f64>,
+    /// The largest message that the path carries in one packet, where it cuts the run's into fragments.
+    pub largest: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -242,6 +244,9 @@ fn loss(run: &RunView) -> Option<Loss> {
     });
     Some(Loss {
         lost,
+        largest: path_mtu(run)
+            .and_then(|mtu| run.conditions.in_fragments(mtu))
+            .map(|(_, most)| most),
         pct: 100.0 * lost / (sequence.measured_sent as f64).max(1.0),
         socket: grown(|sample| sample.sockets.iter().map(|socket| socket.drops).collect()),
         softnet,

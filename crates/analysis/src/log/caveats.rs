@@ -6,7 +6,9 @@ use bitcost_model::units::{counted, plain, show_duration};
 
 use super::in_effect::PartsInEffect;
 use crate::caveat::Caveat;
-use crate::metrics::{RunView, disturbance, emulator_trouble, marks, outages};
+use crate::metrics::{
+    RunView, disturbance, emulator_trouble, marks, outages, path_mtu, protocols_grown,
+};
 
 /// The weight of a setting that is not in effect: the run is another one than was requested.
 const NOT_IN_EFFECT: f64 = 0.5;
@@ -29,6 +31,7 @@ pub(super) fn caveats(run: &RunView, parts: &PartsInEffect) -> Vec<String> {
     let mut found: Vec<Caveat> = of_iperf3(run).map(weighing(ASIDE)).into_iter().collect();
     found.extend(interruption(run).map(weighing(1.0)));
     found.extend(outages(run).map(weighing(1.0)));
+    found.extend(fragments(run).map(weighing(NOT_IN_EFFECT)));
     let settings = parts.settings.iter();
     let settings = settings.map(|setting| format!("not in effect: {setting}"));
     found.extend(settings.map(weighing(NOT_IN_EFFECT)));
@@ -52,6 +55,20 @@ pub fn interruption(run: &RunView) -> Option<String> {
         false => format!(" of {}", show_duration(run.conditions.window_limit())),
     };
     Some(format!("interrupted after {after:.1} s{planned}: {why}"))
+}
+
+/// Datagrams that do not fit the path, with the incomplete ones that the receiver's kernel gave up.
+fn fragments(run: &RunView) -> Option<String> {
+    let (words, most) = run.conditions.in_fragments(path_mtu(run)?)?;
+    let grown = |name| protocols_grown(run.receiver, name);
+    let failed = ["Ip.ReasmFails", "Ip6.ReasmFails"]
+        .into_iter()
+        .filter_map(grown);
+    let failed = match failed.sum::<f64>() {
+        0.0 => String::new(),
+        count => format!("; the receiver gave up incomplete ones {count:.0} times (IpReasmFails)"),
+    };
+    Some(format!("{words}{failed}; use -l {most} or less"))
 }
 
 /// What is known of the end that an iperf3 server played.

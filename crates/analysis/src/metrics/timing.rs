@@ -54,10 +54,14 @@ pub fn jitter_us(run: &RunView) -> Option<f64> {
     Some(variation(run)?.jitter_ns as f64 / 1000.0)
 }
 
+/// The MTU of the path, as the sender's kernel knows it.
+pub fn path_mtu(run: &RunView) -> Option<u32> {
+    actual(run.sender, PATH_MTU)?.parse().ok()
+}
+
 /// The difference of the window's rate from the requested one, in per cent of the requested one.
 pub fn rate_error_pct(run: &RunView) -> Option<f64> {
-    let mtu = actual(run.sender, PATH_MTU).and_then(|mtu| mtu.parse().ok());
-    let of_flow = run.conditions.asked_messages_per_second(mtu)?;
+    let of_flow = run.conditions.asked_messages_per_second(path_mtu(run))?;
     let asked = of_flow * run.sender.flows.len().max(1) as f64;
     let achieved = run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?;
     Some(100.0 * (quotient(achieved, asked)? - 1.0))

@@ -34,6 +34,7 @@ mod limiters;
 mod many;
 mod mesh;
 mod mode_search;
+mod mtu;
 mod nobody_reads;
 mod one_run;
 mod outage;
@@ -96,6 +97,7 @@ fn main() {
         many::TRIALS,
         mesh::TRIALS,
         mode_search::TRIALS,
+        mtu::TRIALS,
         one_run::TRIALS,
         outage::TRIALS,
         parts::TRIALS,

@@ -143,5 +143,11 @@ fn unseen(signals: &Signals) -> Option<Candidate> {
     let between: f64 = signals.hops.iter().map(|hop| hop.drops + hop.missed).sum();
     let unseen = (loss.lost - at_ends - between).max(0.0);
     let evidence = datagrams(signals, "lost where nothing counted drops", unseen)?;
-    Some(PATH_LOSS.suspect(0.9, evidence).of_change())
+    let lost = PATH_LOSS.suspect(0.9, evidence).of_change();
+    Some(match loss.largest {
+        Some(most) => lost.with_remedy(&format!(
+            "use messages that fit one packet (-l {most} or less): now the loss of one fragment loses the datagram"
+        )),
+        None => lost,
+    })
 }

@@ -1,0 +1,49 @@
+//! Datagrams that do not fit the path: the warning before the run, and the answer.
+
+use crate::bench::*;
+
+bitcost_testkit::trials! {
+    Host: messages_that_do_not_fit_are_named_with_what_fits;
+}
+
+/// A path whose second hop carries less than the first.
+const NARROW: &str = r#"hosts = ["h1", "h2"]
+routers = ["r1"]
+[[link]]
+ends = ["h1", "r1"]
+[[link]]
+ends = ["r1", "h2"]
+mtu_bytes = 1400
+"#;
+
+fn messages_that_do_not_fit_are_named_with_what_fits() {
+    let bench = Bench::new();
+    bench.write("narrow.toml", NARROW);
+    let tested = |options: &str| {
+        let words = format!("test udp --no-log -b 5M -t 1s {options}");
+        let done = bench.bitcost(&split(&words)).with_code(0);
+        [done.stderr, done.stdout].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    for (options, size, mtu, fragments, most) in [
+        ("-l 1473", 1473, 1500, 2, 1472),
+        ("-6 -l 1453", 1453, 1500, 2, 1452),
+        ("-l 20K", 20_480, 1500, 14, 1472),
+        ("-l 1472 --topology narrow.toml", 1472, 1400, 2, 1372),
+        ("-l 1373 --topology narrow.toml", 1373, 1400, 2, 1372),
+    ] {
+        let [said, printed] = tested(options);
+        let words = format!(
+            "messages of {size} bytes exceed the path's MTU of {mtu} bytes: datagrams are sent in {fragments} fragments each: the loss of one loses the datagram"
+        );
+        let remedy = format!("use -l {most} or less");
+        assert_says(&said, &[&format!("warning: {words}; {remedy}")]);
+        assert_says(&printed, &[&words, &remedy, " received"]);
+    }
+    for options in ["-l 1472", "-6 -l 1452", "-l 1372 --topology narrow.toml"] {
+        let [said, printed] = tested(options);
+        assert!(
+            !(said + &printed).contains("exceed the path's MTU"),
+            "{options}"
+        );
+    }
+}
