@@ -109,38 +109,14 @@ impl Study {
 
     /// The first run in which `plan` differs from the plan that this study gives with its seed and
     /// lengths, in words.
-    ///
-    /// A plan without lengths may have any lengths: neither they nor the counts of bounded runs are
-    /// compared.
     pub fn plan_difference(&self, plan: &Plan) -> Option<String> {
-        let is_known = plan.lengths.is_some();
-        let lengths = plan.lengths.unwrap_or(Lengths {
-            blocks: Some(plan.blocks),
-            ..Lengths::default()
-        });
+        let Some(lengths) = plan.lengths else {
+            return Some("it has no lengths".to_owned());
+        };
         if let Err(Invalid(why)) = self.check_lengths(lengths) {
             return Some(why);
         }
-        let mut given = self.plan(plan.seed, lengths);
-        for (cell, own) in given
-            .cells
-            .iter_mut()
-            .zip(&plan.cells)
-            .filter(|_| !is_known)
-        {
-            let Conditions {
-                duration_ms,
-                stop_bytes,
-                stop_messages,
-                ..
-            } = own.conditions;
-            cell.conditions = Conditions {
-                duration_ms,
-                stop_bytes,
-                stop_messages,
-                ..cell.conditions.clone()
-            };
-        }
+        let given = self.plan(plan.seed, lengths);
         let count = plan.runs.len().max(given.runs.len());
         let different =
             (0..count).find_map(|place| Some((place, run_difference(plan, &given, place)?)));
