@@ -6,7 +6,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use bitcost_model::protocol::{
-    Addresses, DRAIN_MAX, FromAgent, Origin, Prepare, SentCounts, Start,
+    Addresses, DRAIN_MAX, FRAME_BYTES_MAX, FromAgent, Origin, Prepare, RECORD_BYTES_MAX,
+    SentCounts, Start, encode,
 };
 use bitcost_model::record::{Counts, Role, Sample};
 use bitcost_sys::clock::monotonic_ns;
@@ -22,7 +23,11 @@ use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 use crate::worker::Worker;
 
-const CADENCE_NS: u64 = 100_000_000;
+/// The interval between two readings in the window.
+const INTERVAL_NS: u64 = 100_000_000;
+
+/// The room for readings in a record, in bytes, of those that a message may have ([`RECORD_BYTES_MAX`]).
+const ROOM: u64 = RECORD_BYTES_MAX as u64 / 4 * 3;
 
 /// The time after the window at which the other endpoint's has ended, too, and counting what was sampled
 /// on both takes none of their CPU time. The sender sends for longer, so that the threads still live.
@@ -79,6 +84,15 @@ pub struct Threads<'a> {
     /// Keeps each thread alive until the last sample of the window: dropping a sender lets its
     /// thread end.
     kept: Vec<Sender<()>>,
+}
+
+/// Of `count` readings like this one, every how many may be in a record, a multiple of [`PROGRESS_EVERY`] unless all may.
+fn reading_that_fits(one: &Sample, count: u64) -> u64 {
+    let frame = encode(&FromAgent::Progress(Box::new(one.clone())));
+    let bytes = frame.map_or(FRAME_BYTES_MAX, |frame| frame.len());
+    let steps = [1, PROGRESS_EVERY, 2 * PROGRESS_EVERY];
+    let fits = |every: &u64| count / every * bytes as u64 <= ROOM;
+    steps.into_iter().find(fits).unwrap_or(10 * PROGRESS_EVERY)
 }
 
 impl<'a> Threads<'a> {
@@ -250,8 +264,9 @@ impl<'a> Threads<'a> {
         samples
             .iter()
             .for_each(|sample| send_progress(output, sample.clone()));
-        for tick in 1.. {
-            let next_ns = window_start_ns + tick * CADENCE_NS;
+        let (mut tick, mut every) = (1, 1);
+        loop {
+            let next_ns = window_start_ns + tick * INTERVAL_NS;
             if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
                 break;
             }
@@ -260,6 +275,12 @@ impl<'a> Threads<'a> {
             if tick % PROGRESS_EVERY == 0 {
                 send_progress(output, read.clone());
             }
+            // A run that is bounded by a count ends long before its last time.
+            if tick == 1 && !bounded {
+                let length_ns = start.window_end_ns - window_start_ns;
+                every = reading_that_fits(&read, length_ns / INTERVAL_NS);
+            }
+            tick = (tick / every + 1) * every;
             samples.push(read);
         }
         self.wait_until(start.window_end_ns, bounded)?;
@@ -441,6 +462,22 @@ mod tests {
     impl Traffic for Nothing {
         fn run(&mut self, _control: &Control) -> Result<(), TrafficError> {
             Ok(())
+        }
+    }
+
+    #[test]
+    fn readings_of_a_long_window_have_room_in_a_record() {
+        let one = Sample::default();
+        let frame = encode(&FromAgent::Progress(Box::new(one.clone()))).expect("a frame");
+        let most = ROOM / frame.len() as u64;
+        for (count, every) in [
+            (600, 1),
+            (most, 1),
+            (most + 1, 5),
+            (most * 9, 10),
+            (most * 20, 50),
+        ] {
+            assert_eq!(reading_that_fits(&one, count), every, "{count}");
         }
     }
 

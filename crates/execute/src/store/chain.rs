@@ -49,9 +49,8 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 
 /// A line without its checksum, and the checksum's digits; absent if the line has none.
 pub(crate) fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (body, digits) = line
-        .strip_suffix(AFTER)?
-        .split_at_checked(line.len() - AFTER.len() - DIGITS)?;
+    let line = line.strip_suffix(AFTER)?;
+    let (body, digits) = line.split_at(line.len().checked_sub(DIGITS)?);
     Some((body.strip_suffix(BEFORE)?, digits))
 }
 

@@ -8,7 +8,7 @@ pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
 /// The longest frame with an agent's record ([`crate::protocol::FromAgent::Done`]), in bytes: an
 /// hour of samples of a large host.
-pub const RECORD_BYTES_MAX: usize = 256 << 20;
+pub const RECORD_BYTES_MAX: usize = 64 << 20;
 
 /// The start of the text of such a frame.
 const RECORD: &[u8] = br#"{"from_agent":"done","#;
