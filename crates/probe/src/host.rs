@@ -59,7 +59,6 @@ pub fn boot_id() -> Option<String> {
     read::text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
 }
 
-/// The CPUs that are online.
 pub fn cpus() -> Vec<u32> {
     let online =
         read::text("/sys/devices/system/cpu/online").and_then(|text| parse_cpu_list(&text));
