@@ -46,23 +46,29 @@ impl Lab {
     /// The calling *thread* must live as long as the lab: the kernel kills the daemon with the
     /// thread that started it. Takes milliseconds; gives up after 5 s.
     pub fn up(topology: &Topology) -> Result<Self, LabError> {
-        Self::build(topology, &[], false)
+        Self::build(topology, &[], false, Stdio::inherit())
     }
 
     /// As [`Lab::up`], and open to programs that other processes start
     /// ([`crate::state::State::enter`]); this program is run as `lab-processes` too. The links of the
-    /// devices in `emulate` can be delayed later where the kernel has no netem.
-    pub fn up_enterable(topology: &Topology, emulate: &[String]) -> Result<Self, LabError> {
-        Self::build(topology, emulate, true)
+    /// devices in `emulate` can be delayed later where the kernel has no netem. The process that holds
+    /// it prints to `messages` as long as the lab is there.
+    pub fn up_enterable(
+        topology: &Topology,
+        emulate: &[String],
+        messages: Stdio,
+    ) -> Result<Self, LabError> {
+        Self::build(topology, emulate, true, messages)
     }
 
     fn build(
         topology: &Topology,
         emulate: &[String],
         is_enterable: bool,
+        messages: Stdio,
     ) -> Result<Self, LabError> {
         topology.check()?;
-        let daemon = Daemon::start()?;
+        let daemon = Daemon::start(messages)?;
         let request = Request {
             controller_pid: std::process::id(),
             topology: topology.clone(),
@@ -185,11 +191,12 @@ struct Pipes {
 }
 
 impl Daemon {
-    fn start() -> Result<Self, LabError> {
+    fn start(messages: Stdio) -> Result<Self, LabError> {
         let spawned = Command::new(OWN_PROGRAM)
             .arg(DAEMON_VERB)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(messages)
             .process_group(0)
             .spawn();
         let mut child = spawned.map_err(|error| {

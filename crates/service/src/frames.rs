@@ -63,15 +63,41 @@ impl Frames {
     }
 }
 
-/// A text as one message, which is shorter than 4 GiB.
-pub fn framed(text: &[u8]) -> Vec<u8> {
-    [&(text.len() as u32).to_be_bytes(), text].concat()
-}
-
 pub fn frame(message: &impl Serialize) -> Vec<u8> {
     // The messages of this crate and of the control protocol are short, with no map whose keys are
     // no texts.
     encode(message).unwrap_or_default()
+}
+
+/// Follows the messages in a stream of bytes that is passed on, without keeping them, to know where
+/// another message can be put between two of them.
+#[derive(Debug, Default)]
+pub struct Boundary {
+    head: Vec<u8>,
+    left: usize,
+}
+
+impl Boundary {
+    pub fn pass(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if self.left > 0 {
+                let taken = self.left.min(bytes.len());
+                self.left -= taken;
+                bytes = &bytes[taken..];
+                continue;
+            }
+            self.head.push(bytes[0]);
+            bytes = &bytes[1..];
+            if let Some(head) = self.head.first_chunk::<4>() {
+                self.left = u32::from_be_bytes(*head) as usize;
+                self.head.clear();
+            }
+        }
+    }
+
+    pub fn is_here(&self) -> bool {
+        self.left == 0 && self.head.is_empty()
+    }
 }
 
 #[cfg(test)]
@@ -81,20 +107,16 @@ mod tests {
     #[test]
     fn messages_are_cut_out_and_long_ones_refused_by_their_head() {
         let bytes = [frame(&"a"), frame(&vec![1, 2, 3])].concat();
-        let (mut frames, mut found) = (Frames::new(64), Vec::new());
+        let (mut frames, mut boundary, mut found) =
+            (Frames::new(64), Boundary::default(), Vec::new());
         for byte in &bytes {
             frames.push(&[*byte]);
-            found.extend(frames.take().expect("short"));
+            boundary.pass(&[*byte]);
+            let taken = frames.take().expect("short");
+            assert_eq!(boundary.is_here(), taken.is_some());
+            found.extend(taken);
         }
         assert_eq!(found, [b"\"a\"".to_vec(), b"[1,2,3]".to_vec()]);
-        assert_eq!(
-            found
-                .iter()
-                .map(|text| framed(text))
-                .collect::<Vec<_>>()
-                .concat(),
-            bytes
-        );
         frames.push(&65u32.to_be_bytes());
         assert!(frames.take().is_err());
     }

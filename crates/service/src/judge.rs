@@ -6,7 +6,7 @@ use std::time::Duration;
 use bitcost_model::harmless;
 use bitcost_model::protocol::{FRAME_BYTES_MAX, FailureCause, FromAgent, ToAgent};
 
-use crate::frames::{Frames, frame, framed};
+use crate::frames::{Boundary, Frames, frame};
 use crate::message::Refused;
 use crate::policy::Policy;
 use crate::relay::{End, Queues};
@@ -24,8 +24,9 @@ pub const SESSION_S_MAX: u32 = 3600;
 pub struct Judge {
     policy: Policy,
     frames: Frames,
-    /// What the agent said: between two messages of it the service may say something.
-    agent: Frames,
+    /// Where the service may say something between two messages of the agent.
+    boundary: Boundary,
+    said: Vec<u8>,
     session_until_ns: u64,
     /// When the present run must be over.
     run_until_ns: Option<u64>,
@@ -56,7 +57,8 @@ impl Judge {
         Judge {
             policy,
             frames,
-            agent: Frames::new(FRAME_BYTES_MAX),
+            boundary: Boundary::default(),
+            said: Vec::new(),
             session_until_ns: after(now_ns, length),
             run_until_ns: None,
             started: 0,
@@ -88,13 +90,10 @@ impl Judge {
         Ok(())
     }
 
-    /// Passes on the agent's messages, each as a whole.
-    pub fn agent_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
-        self.agent.push(bytes);
-        while let Some(text) = self.agent.take().map_err(|_| End::Process)? {
-            queues.outward.extend(framed(&text));
-        }
-        Ok(())
+    pub fn agent_says(&mut self, bytes: &[u8], queues: &mut Queues) {
+        self.boundary.pass(bytes);
+        queues.outward.extend_from_slice(bytes);
+        self.say_now(queues);
     }
 
     /// Ends the session where its time, or that of its run, is over.
@@ -118,7 +117,7 @@ impl Judge {
     /// # Errors
     /// Always, so that what asked for it goes on with that.
     pub fn finish(&mut self, why: String, queues: &mut Queues) -> Result<(), End> {
-        say(&format!("the service ends the session: {why}"), queues);
+        self.say(&format!("the service ends the session: {why}"), queues);
         self.why = Some(why);
         Err(End::Told)
     }
@@ -150,7 +149,7 @@ impl Judge {
             return self.finish(why, queues);
         }
         let refused = Refused(shortened(refused.0));
-        say(&format!("the service refuses it: {refused}"), queues);
+        self.say(&format!("the service refuses it: {refused}"), queues);
         self.refusals.push(refused);
         Ok(())
     }
@@ -167,13 +166,20 @@ impl Judge {
             _ => {}
         }
     }
-}
 
-/// Says something to the client.
-fn say(reason: &str, queues: &mut Queues) {
-    let message = FromAgent::Failed {
-        reason: reason.to_owned(),
-        cause: FailureCause::Other,
-    };
-    queues.outward.extend(frame(&message));
+    /// Says something to the client, now or after the agent's present message.
+    fn say(&mut self, reason: &str, queues: &mut Queues) {
+        let message = FromAgent::Failed {
+            reason: reason.to_owned(),
+            cause: FailureCause::Other,
+        };
+        self.said.extend_from_slice(&frame(&message));
+        self.say_now(queues);
+    }
+
+    fn say_now(&mut self, queues: &mut Queues) {
+        if self.boundary.is_here() {
+            queues.outward.append(&mut self.said);
+        }
+    }
 }

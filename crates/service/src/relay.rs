@@ -58,9 +58,8 @@ pub trait Sides {
         Ok(())
     }
 
-    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
+    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
         queues.outward.extend_from_slice(bytes);
-        Ok(())
     }
 
     /// Time has passed.
@@ -173,7 +172,8 @@ fn from_process(
     let mut bytes = [0; PART];
     match input.read(&mut bytes) {
         Ok(length @ 1..) => sides.process_says(&bytes[..length], queues),
-        Err(error) if is_passing(&error) => Ok(()),
-        _ => Err(End::Process),
+        Err(error) if is_passing(&error) => {}
+        _ => return Err(End::Process),
     }
+    Ok(())
 }

@@ -80,8 +80,8 @@ impl Sides for Session<'_> {
         judged
     }
 
-    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
-        self.judge.agent_says(bytes, queues)
+    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
+        self.judge.agent_says(bytes, queues);
     }
 
     fn look(&mut self, queues: &mut Queues) -> Result<(), End> {

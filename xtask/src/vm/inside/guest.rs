@@ -13,6 +13,14 @@ use serde_json::Value;
 
 const USER: u32 = 1000;
 
+/// A program with the environment of the machine.
+pub fn program(path: &str) -> Command {
+    let mut command = Command::new(path);
+    command.env("PATH", "/bin:/sbin").env("HOME", "/root");
+    command.env("RUST_BACKTRACE", "1");
+    command
+}
+
 /// A command of bitcost in a separate folder.
 pub fn command(words: &[&str]) -> Command {
     let mut command = Command::new("bitcost");

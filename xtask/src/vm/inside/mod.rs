@@ -9,9 +9,10 @@ mod port;
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
+use guest::program;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, wait};
 use rustix::system::{RebootCommand, reboot, sethostname};
@@ -84,12 +85,4 @@ fn until_checked() -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A program with the environment of the machine.
-fn program(path: &str) -> Command {
-    let mut command = Command::new(path);
-    command.env("PATH", "/bin:/sbin").env("HOME", "/root");
-    command.env("RUST_BACKTRACE", "1");
-    command
 }

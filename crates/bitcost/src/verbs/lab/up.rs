@@ -1,5 +1,6 @@
 //! `bitcost lab up`: builds a lab, draws it, and keeps it running.
 
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -108,7 +109,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     hints::say(&topology, arguments.hints);
     let base = if is_name(&name) { name.as_str() } else { "lab" };
     let claim = Claim::take(arguments.name.as_deref(), base)?;
-    let lab = Lab::up_enterable(&topology, &emulate)?;
+    // Whoever reads what this prints would wait for the end of the lab.
+    let messages = match arguments.is_background {
+        true => Stdio::null(),
+        false => Stdio::inherit(),
+    };
+    let lab = Lab::up_enterable(&topology, &emulate, messages)?;
     let description = Description {
         name: claim.name.clone(),
         origin: arguments.lab.clone(),

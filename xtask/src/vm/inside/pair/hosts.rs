@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::vm::inside::guest::program;
 use crate::vm::inside::port::Role;
-use crate::vm::inside::program;
 
 /// The address of the far host for the data, which go over `eth1`; `eth0` is for ssh.
 pub const FAR_ADDRESS: &str = "10.0.0.2";
