@@ -82,7 +82,7 @@ pub fn known() -> String {
 }
 
 /// The most bytes of a file, and of what a compressed one unpacks to.
-pub const MOST: u64 = 256 << 20;
+pub const MOST: u64 = 64 << 20;
 
 /// The first bytes of files that cannot be read here, with a description of the file and a remedy.
 const OTHERS: &[(&[u8], &str)] = &[
