@@ -153,6 +153,18 @@ pub const RETIRED: &[(&str, &str)] = &[
         "regimes",
         "the warning `two_groups` of `bitcost explain` says where packets carried far more in some runs",
     ),
+    (
+        "until_stopped",
+        "a test that is stopped has its records, and `interrupted` of `run_ended` says so",
+    ),
+    (
+        "time_ns",
+        "each of a profile's `stacks` in the log has its `cpu`, and is weighed when it is printed",
+    ),
+    (
+        "interval_ms",
+        "a plan's `lengths` have no interval: a timer repeats `bitcost test`",
+    ),
 ];
 
 /// That a name is gone and what to use instead, as a sentence.

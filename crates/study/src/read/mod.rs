@@ -407,4 +407,19 @@ mod tests {
         }
         insta::assert_snapshot!(mistakes(&planted).join("\n"));
     }
+
+    #[test]
+    fn where_no_size_is_possible_each_has_its_place() {
+        let text = "title = \"t\"\nquestion = \"q\"\n[lab]\ntopology = \"wire\"\nmtu_bytes = 1500\n\
+            [workload]\nworkload = \"tcp_stream\"\nduration_s = 1\n[[factor]]\nname = \"mss\"\nlevels = [4000, 5000]\n\
+            [table]\nrows = \"mss\"\nmetrics = [\"throughput_mbps\"]\n";
+        let found = mistakes(text);
+        let places = ["s.toml:11:11: cell 4000: ", "s.toml:11:17: cell 5000: "];
+        assert_eq!(found.len(), places.len(), "{found:?}");
+        let mut both = found.iter().zip(places);
+        assert!(
+            both.all(|(found, place)| found.starts_with(place)),
+            "{found:?}"
+        );
+    }
 }

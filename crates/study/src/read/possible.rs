@@ -1,6 +1,6 @@
 //! Whether every cell of a study is possible, and the place at fault where one is not.
 
-use crate::definition::{Factor, Study, combine, size_buffers};
+use crate::definition::{Factor, Level, Study, combine, size_buffers};
 use crate::error::StudyError;
 use crate::settings;
 use crate::toml::Node;
@@ -44,7 +44,7 @@ impl Cells<'_> {
             };
             let offset = blamed(self.study.own_factors(), cell, &possible)
                 .or_else(of_workload)
-                .unwrap_or(0);
+                .unwrap_or_else(|| blamed_size(self.study.own_factors(), cell));
             if !places.contains(&offset) {
                 places.push(offset);
                 let message = format!("cell {}: {message}", cell.name());
@@ -112,4 +112,19 @@ fn blamed(factors: &[Factor], cell: &Cell, possible: &[&Cell]) -> Option<usize> 
         .iter()
         .find(|level| level.label == *label)
         .map(|level| level.offset)
+}
+
+/// Where the first of the cell's levels is that sets a size; 0 where none does.
+fn blamed_size(factors: &[Factor], cell: &Cell) -> usize {
+    const SIZES: [&str; 3] = ["message_size_bytes", "mss", "receive_size_bytes"];
+    let chosen = factors.iter().zip(&cell.levels);
+    let mut chosen = chosen.filter_map(|(factor, (_, label))| {
+        let mut levels = factor.levels.iter();
+        levels.find(|level| level.label == *label)
+    });
+    let sets_size = |level: &&Level| {
+        let mut names = level.settings.iter().map(|(name, _)| name.as_str());
+        names.any(|name| SIZES.contains(&name))
+    };
+    chosen.find(sets_size).map_or(0, |level| level.offset)
 }
