@@ -14,7 +14,7 @@ pub fn iperf3(bytes: &[u8]) {
 /// Any text, read as an output of netperf (for people, keys and values, CSV), and as what iperf,
 /// nuttcp and nttcp print for people.
 pub fn netperf(bytes: &[u8]) {
-    let texts = "text of iperf3, iperf 2, nuttcp or nttcp";
+    let texts = "iperf3, iperf 2, nuttcp and nttcp (text)";
     read_as(&["netperf", texts], text(bytes));
 }
 

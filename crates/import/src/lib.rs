@@ -67,7 +67,7 @@ pub const FORMATS: &[Format] = &[
     Format("iperf3 (JSON)", iperf3::is, iperf3::read),
     Format("netperf", netperf::is, netperf::read),
     Format(
-        "text of iperf3, iperf 2, nuttcp or nttcp",
+        "iperf3, iperf 2, nuttcp and nttcp (text)",
         text::is,
         text::read,
     ),

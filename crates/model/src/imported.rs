@@ -36,6 +36,9 @@ pub struct ImportedRun {
     /// The width of the interval that the program itself gives a metric, in per cent of its figure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub widths_pct: BTreeMap<String, f64>,
+    /// The confidence level of these intervals, in per cent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level_pct: Option<f64>,
     /// Further facts of the file, by the names that it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,

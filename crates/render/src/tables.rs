@@ -31,12 +31,19 @@ pub(crate) fn head(summary: &Summary) -> Vec<Block> {
     let runs = || summary.cells.iter().map(|cell| cell.runs);
     let spread = if runs().any(|runs| runs > 1) {
         let intervals = intervals_of(summary.cells.iter());
-        format!("Medians over runs, in brackets their {intervals}.")
+        let given = around(
+            "; of a single run its program's",
+            &given_levels(summary),
+            "",
+        );
+        format!("Medians over runs, in brackets their {intervals}{given}.")
     } else if !summary.has_used() {
         "No run has a result, so there are no figures.".to_owned()
     } else if summary.cells.iter().any(CellSummary::has_bounds) {
-        "A single run says nothing about the spread; in brackets the interval that its program gives."
-            .to_owned()
+        let given = given_levels(summary);
+        format!(
+            "A single run says nothing about the spread; in brackets the interval that its program gives{given}."
+        )
     } else {
         "A single run says nothing about the spread, so there are no intervals.".to_owned()
     };
@@ -53,6 +60,18 @@ pub(crate) fn head(summary: &Summary) -> Vec<Block> {
         .chain(meanings(summary))
         .map(Block::words)
         .collect()
+}
+
+/// ` (99 %)`: the levels of the intervals that other programs give single runs; empty where none is known.
+fn given_levels(summary: &Summary) -> String {
+    let levels = summary
+        .cells
+        .iter()
+        .filter_map(CellSummary::given_level_pct);
+    let mut levels: Vec<String> = levels.map(|level| level.to_string()).collect();
+    levels.sort();
+    levels.dedup();
+    around(" (", &levels.join(" % or "), " %)")
 }
 
 /// `TCP, offloads on: …` for each level whose meaning the study gives and that has cells.

@@ -28,6 +28,9 @@ pub struct Figure {
     pub low: Option<f64>,
     /// The upper bound of its 95 % interval.
     pub high: Option<f64>,
+    /// The confidence level of the interval where a single run's program gives it, in per cent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level_pct: Option<f64>,
     /// Number of runs that have the metric.
     pub runs: usize,
     /// The mean of the runs.
@@ -47,6 +50,7 @@ impl Figure {
             median: found.value,
             low: found.low,
             high: found.high,
+            level_pct: None,
             runs: spread.count,
             mean: of_several(spread.mean),
             standard_deviation: spread.deviation,
@@ -96,6 +100,11 @@ impl CellSummary {
             low: figure.low,
             high: figure.high,
         })
+    }
+
+    /// The confidence level that the program of a single run gives its intervals, in per cent.
+    pub fn given_level_pct(&self) -> Option<f64> {
+        self.figures.values().find_map(|figure| figure.level_pct)
     }
 
     /// Whether a figure has an interval.

@@ -54,6 +54,8 @@ pub struct RunRow {
     pub figures: Figures,
     /// The width of the interval that another program gives a metric, in per cent of its figure.
     pub(crate) widths_pct: BTreeMap<String, f64>,
+    /// The confidence level of these intervals, in per cent.
+    pub(crate) level_pct: Option<f64>,
     /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
     pub event: Option<usize>,
     /// Requested settings that are not in effect, a sentence each.

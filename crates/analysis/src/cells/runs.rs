@@ -43,12 +43,12 @@ impl<'a> CellRuns<'a> {
             .collect()
     }
 
-    /// The interval that the program of a single run gives its figure.
-    fn given(&self, metric: &str, value: f64) -> Option<Interval> {
+    /// The interval that the program of a single run gives its figure, and its level.
+    fn given(&self, metric: &str, value: f64) -> Option<(Interval, Option<f64>)> {
         let [run] = &self.rows[..] else { return None };
         let half = value * run.widths_pct.get(metric)? / 200.0;
         let (low, high) = (Some(value - half), Some(value + half));
-        Some(Interval { value, low, high })
+        Some((Interval { value, low, high }, run.level_pct))
     }
 
     /// The figures of the cell; where it is a pair of many hosts, medians without intervals. A share that is nearly all or
@@ -57,15 +57,19 @@ impl<'a> CellRuns<'a> {
         let figure = |(place, metric): (usize, &Metric)| {
             let values: Vec<f64> = self.at(place).iter().map(|(_, value)| *value).collect();
             let spread = bitcost_stats::spread(&values)?;
-            let found = match metric.name == FULL_PACKETS {
-                true => Interval::alone(spread.mean),
-                false if study.mesh.is_some() => Interval::alone(median(&values)?),
+            let (found, level_pct) = match metric.name == FULL_PACKETS {
+                true => (Interval::alone(spread.mean), None),
+                false if study.mesh.is_some() => (Interval::alone(median(&values)?), None),
                 false => match self.given(metric.name, spread.mean) {
                     Some(given) => given,
-                    None => bitcost_stats::median_interval(&values, seed)?,
+                    None => (bitcost_stats::median_interval(&values, seed)?, None),
                 },
             };
-            Some((metric.name, Figure::new(found, spread)))
+            let figure = Figure {
+                level_pct,
+                ..Figure::new(found, spread)
+            };
+            Some((metric.name, figure))
         };
         let expected = study.expect.iter().flat_map(|expect| &expect.cells);
         let expected = expected.filter(|cell| has(self.levels, &cell.levels));

@@ -10,11 +10,6 @@ use super::in_effect::of_offloads;
 
 /// The reasons for which a run is left out, joined; absent if it may be used.
 pub fn reason(run: &RunView) -> Option<String> {
-    if run.interrupted.is_some() {
-        // One endpoint's record may be what it reported before it was lost.
-        let empty = nothing(run.sender, run.receiver);
-        return (!empty.is_empty()).then(|| empty.join("; "));
-    }
     let parts = parts(run);
     let segments = |part: &PartRun| segment_size(&part.sender, &part.conditions);
     let ends = [run.sender, run.receiver].into_iter();
@@ -77,8 +72,10 @@ fn offloads(end: &EndpointRecord) -> Vec<String> {
 }
 
 /// Why the received datagrams cannot be those that were sent. An agent gives up such a run itself;
-/// this check is for logs that others made.
+/// this check is for logs that others made. Of a run that was interrupted the record of one endpoint
+/// may be what it reported before it was lost, so that the two cannot be compared.
 fn counts(part: &PartRun) -> Option<String> {
+    part.interrupted.is_none().then_some(())?;
     let of = |sent: &PhaseCounts, received: &PhaseCounts, sequence: Option<&Sequence>| {
         let sent = [sent.measured.messages, sent.total().messages];
         implausible(sent, received, sequence)
@@ -144,8 +141,10 @@ fn total(end: &EndpointRecord) -> Option<Counts> {
     })
 }
 
-/// Checks that the receiver of a stream has no more than was sent; for datagrams, [`counts`] does.
+/// Checks that the receiver of a stream has no more than was sent; for datagrams, [`counts`] does, which says why not
+/// of a run that was interrupted.
 fn received_more(part: &PartRun) -> Option<String> {
+    part.interrupted.is_none().then_some(())?;
     part.conditions.workload.is_byte_stream().then_some(())?;
     let (sent, received) = (total(&part.sender)?.bytes, total(&part.receiver)?.bytes);
     (received > sent).then(|| {
@@ -155,7 +154,8 @@ fn received_more(part: &PartRun) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use bitcost_model::record::Sample;
+    use bitcost_model::record::{Role, Sample};
+    use bitcost_model::workload::Workload;
 
     use super::*;
 
@@ -175,5 +175,49 @@ mod tests {
         assert!(!said(&receiver).contains("fragment"));
         receiver.samples[1] = sample(2, 7);
         assert!(said(&receiver).contains("only fragments of datagrams arrived"));
+    }
+
+    #[test]
+    fn of_an_interrupted_run_each_record_is_checked_alone() {
+        let counts = |bytes| Counts {
+            bytes,
+            ..Counts::default()
+        };
+        let record = |role, samples: [u64; 2], total| {
+            let sample = |bytes| Sample {
+                counts: counts(bytes),
+                ..Sample::default()
+            };
+            let mut record = EndpointRecord {
+                role,
+                window_end_ns: 1,
+                samples: samples.map(sample).into(),
+                ..EndpointRecord::default()
+            };
+            record.counts.measured = counts(total);
+            record
+        };
+        let sender = record(Role::Sender, [9, 5], 9);
+        let receiver = record(Role::Receiver, [0, 10], 10);
+        let conditions = Conditions::of(Workload::TcpStream);
+        let said = |interrupted| {
+            let (sender, receiver, conditions) = (&sender, &receiver, &conditions);
+            let view = RunView {
+                interrupted,
+                sender,
+                receiver,
+                conditions,
+                shared_cpus: false,
+                napi_threaded: false,
+            };
+            reason(&view).unwrap_or_default()
+        };
+        let (own, both) = (
+            "the sender's record contradicts itself",
+            "10 bytes received, 9 sent",
+        );
+        let (whole, part) = (said(None), said(Some("stopped")));
+        assert!(whole.contains(own) && whole.contains(both), "{whole}");
+        assert!(part.contains(own) && !part.contains(both), "{part}");
     }
 }

@@ -329,6 +329,7 @@ fn imported_row(run: &ImportedRun) -> RunRow {
         status: Status::Used,
         figures: Figures::of(|metric| run.figures.get(metric.name).copied()),
         widths_pct: run.widths_pct.clone(),
+        level_pct: run.level_pct,
         notes: [notes, Vec::new()],
         ..RunRow::default()
     }

@@ -12,18 +12,20 @@ use crate::metrics::view::RunView;
 
 /// One part of a run as if it were the whole run, without CPU times of the hosts.
 #[derive(Clone, Debug)]
-pub struct PartRun {
+pub struct PartRun<'a> {
+    /// Why the run ended before its time.
+    pub interrupted: Option<&'a str>,
     pub conditions: Conditions,
     /// The record of the endpoint that sends, or asks, in it.
     pub sender: EndpointRecord,
     pub receiver: EndpointRecord,
 }
 
-impl PartRun {
+impl PartRun<'_> {
     pub fn view(&self) -> RunView<'_> {
         let (sender, receiver, conditions) = (&self.sender, &self.receiver, &self.conditions);
         RunView {
-            interrupted: None,
+            interrupted: self.interrupted,
             sender,
             receiver,
             conditions,
@@ -34,7 +36,7 @@ impl PartRun {
 }
 
 /// Every part of a run, in order; those that a record does not have are left out.
-pub fn parts(run: &RunView) -> Vec<PartRun> {
+pub fn parts<'a>(run: &RunView<'a>) -> Vec<PartRun<'a>> {
     let part = |(index, conditions): (usize, Conditions)| {
         let (a, b) = (of_part(run.sender, index)?, of_part(run.receiver, index)?);
         let (sender, receiver) = match a.role {
@@ -42,6 +44,7 @@ pub fn parts(run: &RunView) -> Vec<PartRun> {
             Role::Receiver => (b, a),
         };
         Some(PartRun {
+            interrupted: run.interrupted,
             conditions,
             sender,
             receiver,

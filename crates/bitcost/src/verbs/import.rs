@@ -8,6 +8,7 @@ use bitcost_execute::store::{StoreError, USUAL_PARENT, Writer, stamped};
 use bitcost_import::{Execution, Head, ImportError};
 use bitcost_model::event::Event;
 use bitcost_model::units::counted;
+use bitcost_study::Study;
 use bitcost_study::topology::to_toml;
 
 use crate::failure::Failure;
@@ -68,14 +69,17 @@ type Content = (String, Vec<u8>);
 fn write(
     parent: &Path,
     files: &[Content],
-    execution: Execution,
+    mut execution: Execution,
     head: Head,
 ) -> Result<(PathBuf, [usize; 2]), Failure> {
+    let (folder, end) = (stamped(&file_name(head.name)), Execution::end(head.at));
+    let began = execution.begin(head);
+    check(&began)?;
     let missing = parent.ancestors().take_while(|folder| !folder.exists());
     let missing: Vec<&Path> = missing.collect();
-    let written = Writer::create(parent, &stamped(&file_name(head.name)), 0).and_then(|writer| {
+    let written = Writer::create(parent, &folder, 0).and_then(|writer| {
         let folder = writer.folder().to_owned();
-        let counts = append(writer, files, execution, head).inspect_err(|_| {
+        let counts = append(writer, files, execution, [&began, &[end]]).inspect_err(|_| {
             let _ = std::fs::remove_dir_all(&folder);
         });
         Ok((folder, counts?))
@@ -86,16 +90,15 @@ fn write(
     Ok(written?)
 }
 
-/// Appends the events of each run, which are made one by one: all of them would take many times the
-/// memory of their files.
+/// Appends what begins the log, the events of each run, and what ends it. The events of runs are made
+/// one by one: all of them would take many times the memory of their files.
 fn append(
     mut writer: Writer,
     files: &[Content],
     mut execution: Execution,
-    head: Head,
+    [began, end]: [&[Event]; 2],
 ) -> Result<[usize; 2], StoreError> {
-    let end = Execution::end(head.at);
-    for event in &execution.begin(head) {
+    for event in began {
         writer.append(event)?;
     }
     let mut counts = [0; 2];
@@ -114,8 +117,22 @@ fn append(
         });
     }
     written?;
-    writer.append(&end)?;
+    for event in end {
+        writer.append(event)?;
+    }
     Ok(counts)
+}
+
+/// Refuses files that together make a larger study than is read.
+fn check(began: &[Event]) -> Result<(), Failure> {
+    let Some(Event::ExecutionBegan { study_text, .. }) = began.first() else {
+        return Ok(());
+    };
+    let read = Study::parse("these files", study_text);
+    read.map(drop).map_err(|error| {
+        let why = error.message;
+        Failure::Usage(format!("nothing was imported: these files are too much for one study: {why}"))
+    })
 }
 
 /// The content of all files, whose runs are shown to the execution, or an error that names every file

@@ -66,6 +66,22 @@ fn iperf3_s_form_is_of_runs_of_our_own() {
 }
 
 #[test]
+fn the_interval_of_a_single_run_has_the_level_that_its_program_gives() {
+    let place = tempfile::tempdir().unwrap();
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../import/tests/fixtures/reported/confidence.csv"
+    );
+    let folder = imported(place.path(), file);
+    let text = bitcost(&["show", &folder]).1;
+    assert_says(&text, &["the interval that its program gives (99 %)."]);
+    let json = bitcost(&["show", &folder, "--json"]).1;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let level = &document["cells"][0]["transactions_per_second"]["level_pct"];
+    assert_eq!(level.as_f64(), Some(99.0), "{json}");
+}
+
+#[test]
 fn a_run_is_named_where_one_is_printed_and_refused_elsewhere() {
     refused(
         &["show", LOG, "--run", "1"],

@@ -43,7 +43,14 @@ fn what_is_wrong_with_a_file_is_named() {
     let import = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests");
     let read = |name: &str| fs::read_to_string(import.join(name)).unwrap();
     let whole = read("fixtures/iperf3/iperf3-tcp.json");
+    let sizes = [0, 1, 2].map(|file| {
+        let rows = (1..=7000).map(|size| format!("{},100\n", 7000 * file + size));
+        format!("local_send_size,throughput\n{}", String::from_iter(rows))
+    });
     for (name, text) in [
+        ("sizes-1.csv", sizes[0].as_str()),
+        ("sizes-2.csv", sizes[1].as_str()),
+        ("sizes-3.csv", sizes[2].as_str()),
         ("empty.csv", "local_send_size,throughput\n"),
         ("other.csv", "a,b\n1,2\n"),
         ("cut.mn", &read("miniedit/campus.mn")[..500]),

@@ -201,11 +201,17 @@ fn confidence(found: &mut Run, about: &About, banner: Option<&Banner>) {
     if let Some(rate) = rates.into_iter().find(is_rate) {
         found.imported.widths_pct.insert(rate.to_owned(), width);
     }
+    let requested = banner.and_then(|banner| banner.confidence.as_deref());
+    let level = || {
+        let (_, level) = requested?.split_once("@ ")?;
+        level.trim_end_matches('%').parse().ok()
+    };
+    found.imported.level_pct = of("confidence_level").or_else(level);
     let mut note = format!("netperf's confidence interval (-I): {width} % wide");
     if let Some(iterations) = of("confidence_iteration") {
         note += &format!(", after {iterations} iterations");
     }
-    if let Some(requested) = banner.and_then(|banner| banner.confidence.as_deref()) {
+    if let Some(requested) = requested {
         note += &format!("; requested: {requested}");
         let half = requested.trim_start_matches("+/-").split('%').next();
         let half: Option<f64> = half.and_then(|half| half.parse().ok());

@@ -12,7 +12,7 @@ pub(super) const FIRST_SOCKET: usize = 5;
 /// A direction: that of the run, or, in a run with both directions, the opposite one.
 pub(super) struct Way<'a> {
     /// The records of both endpoints for this direction.
-    pub part: PartRun,
+    pub part: PartRun<'a>,
     /// Whether iperf3's client, which starts the test, is the sender.
     pub client_sends: bool,
     /// The endpoint whose samples the intervals are made from.
@@ -45,7 +45,7 @@ pub(super) fn ways<'a>(run: &RunView<'a>) -> Vec<Way<'a>> {
         1
     };
     let [client, _] = client_and_server(run);
-    let way = |(index, part): (usize, PartRun)| {
+    let way = |(index, part): (usize, PartRun<'a>)| {
         let mirrored = index > 0;
         let sender = if mirrored { run.receiver } else { run.sender };
         Way {

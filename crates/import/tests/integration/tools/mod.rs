@@ -74,6 +74,9 @@ fn shown(found: &Run) -> String {
         format!("figures: {}", pairs(&run.figures)),
         format!("facts: {}", facts.collect::<Vec<_>>().join(" ")),
     ];
+    if let Some(level) = run.level_pct {
+        lines.push(format!("widths at {level} %: {}", pairs(&run.widths_pct)));
+    }
     lines.extend(run.notes.iter().map(|note| format!("note: {note}")));
     lines.extend(found.error.iter().map(|error| format!("error: {error}")));
     let interval = |interval: &ImportedInterval| {
