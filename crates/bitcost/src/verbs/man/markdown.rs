@@ -56,6 +56,9 @@ fn full_name(command: &Command) -> String {
     name.to_owned()
 }
 
+/// Where the options are described that are settings, all of which a command has, or none.
+const SETTINGS_PAGE: &str = "[Settings](settings.md)";
+
 fn link(name: &str) -> String {
     format!("[`{name}`](#{})", name.replace(' ', "-"))
 }
@@ -88,7 +91,10 @@ fn section(mut command: Command, described: &mut BTreeMap<String, String>) -> St
     let help = lines.join("\n");
     let mut text = format!("\n## {name}\n\n```text\n{}\n```\n", help.trim_end());
     for (place, options) in elsewhere {
-        text += &format!("\nAs in {place}: {}.\n", options.join(", "));
+        text += &match place == SETTINGS_PAGE {
+            true => format!("\nAlso the options in {place}.\n"),
+            false => format!("\nAs in {place}: {}.\n", options.join(", ")),
+        };
     }
     text
 }
@@ -100,7 +106,7 @@ fn place(option: &Arg, here: &str, described: &mut BTreeMap<String, String>) -> 
     let help = help.map(ToString::to_string).unwrap_or_default();
     let mut settings = SETTINGS.iter();
     if settings.any(|row| option.get_id() == row.name && help.starts_with(row.about)) {
-        return "[Settings](settings.md)".to_owned();
+        return SETTINGS_PAGE.to_owned();
     }
     let first = described.entry(format!("{} {help}", option.get_id()));
     first.or_insert_with(|| here.to_owned()).clone()
