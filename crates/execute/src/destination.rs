@@ -127,7 +127,8 @@ impl Destination {
             if let Some((words, most)) = part.in_fragments(mtu)
                 && told.insert(words.clone())
             {
-                progress.message(&format!("warning: {words}; use -l {most} or less"));
+                let remedy = part.use_at_most(most);
+                progress.message(&format!("warning: {words}; {remedy}"));
             }
         }
     }

@@ -4,6 +4,7 @@
 //! such as a tree of classes, is not replaced in the first place.
 
 use bitcost_model::host_settings::{self as request, HostSetting, QDISC};
+use bitcost_model::near::did_you_mean;
 use bitcost_sys::netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
 use crate::HostError;
@@ -223,9 +224,10 @@ fn parameters(known: &'static Discipline, value: impl Fn(&str) -> Option<u64>) -
 }
 
 fn unknown(kind: &str, device: &str) -> HostError {
+    let hint = did_you_mean(kind, Discipline::kinds());
     HostError::cannot(
         format!("make {kind} the root qdisc of {device}"),
-        "this kind is unknown",
+        format!("this kind is unknown{hint}"),
     )
 }
 

@@ -180,9 +180,18 @@ impl Conditions {
         let is_cut = self.workload.is_datagram() && self.send_mode != Mode::Gso;
         let count = self.fragments(size, mtu_bytes).filter(|_| is_cut)?;
         let words = format!(
-            "messages of {size} bytes exceed the path's MTU of {mtu_bytes} bytes: datagrams are sent in {count} fragments each: the loss of one loses the datagram"
+            "messages of {size} bytes do not fit the path's MTU of {mtu_bytes} bytes: each datagram goes in {count} fragments, and the loss of one loses it"
         );
         Some((words, mtu_bytes.saturating_sub(self.header_bytes())))
+    }
+
+    /// What to do so that no message has more than these bytes.
+    pub fn use_at_most(&self, bytes: u32) -> String {
+        let options = match self.workload.is_transactional() {
+            true => "--request-size and --response-size",
+            false => "-l",
+        };
+        format!("use {options} {bytes} or less")
     }
 
     /// True where the run asks for a rate of messages or bits.

@@ -38,6 +38,22 @@ pub(crate) fn profile(profiled: &Profiled, columns: usize) -> Vec<Block> {
     blocks
 }
 
+/// The layer's name for people.
+fn title(layer: Layer) -> String {
+    let known = match layer {
+        Layer::Buffers => "buffer management",
+        Layer::Transport => "TCP/UDP",
+        Layer::Ip => "IP and routing",
+        Layer::Netfilter => "netfilter and bridge",
+        Layer::Device => "queueing and device",
+        Layer::Segmentation => "segmentation and merging",
+        Layer::WakeUps => "wake-ups and interrupts",
+        Layer::Wire => "the lab's wire",
+        other => return other.name().replace('_', " "),
+    };
+    known.to_owned()
+}
+
 fn lines(columns: &[(&str, &EndLayers)]) -> Lines {
     let row = |title: &str, figure: &dyn Fn(&EndLayers) -> Option<String>| {
         let figures = columns.iter().map(|(_, end)| figure(end));
@@ -46,7 +62,7 @@ fn lines(columns: &[(&str, &EndLayers)]) -> Lines {
     };
     let ns = |time: &Interval| time.with_places(0);
     let layers = Layer::ALL.into_iter().map(|layer| {
-        row(&layer.name().replace('_', " "), &|end| {
+        row(&title(layer), &|end| {
             let layer = end.layers.get(&layer)?;
             Some(format!("{} {:3.0} %", ns(&layer.time), layer.share_pct))
         })

@@ -36,7 +36,7 @@ pub fn refusal(error: &io::Error) -> Refusal {
             lacks("this kernel has no perf_event_open (CONFIG_PERF_EVENTS), or hides it".to_owned())
         }
         (io::ErrorKind::PermissionDenied, Some(value)) => lacks(format!(
-            "{error}: kernel.perf_event_paranoid is {value}, so only root of the machine, who is not root of a user namespace as in a lab of an ordinary user, or a process with CAP_PERFMON may sample the CPUs; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0"
+            "{error}: kernel.perf_event_paranoid is {value}, so only root of the machine (root of a user namespace, as in a user's lab, is not enough) or a process with CAP_PERFMON may; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0"
         )),
         (_, Some(_)) => lacks(format!(
             "this kernel can sample by neither cycles nor cpu-clock: {error}"

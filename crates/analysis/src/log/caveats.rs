@@ -68,7 +68,8 @@ fn fragments(run: &RunView) -> Option<String> {
         0.0 => String::new(),
         count => format!("; the receiver gave up incomplete ones {count:.0} times (IpReasmFails)"),
     };
-    Some(format!("{words}{failed}; use -l {most} or less"))
+    let remedy = run.conditions.use_at_most(most);
+    Some(format!("{words}{failed}; {remedy}"))
 }
 
 /// What is known of the end that an iperf3 server played.

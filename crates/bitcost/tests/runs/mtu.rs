@@ -20,29 +20,49 @@ fn messages_that_do_not_fit_are_named_with_what_fits() {
     let bench = Bench::new();
     bench.write("narrow.toml", NARROW);
     let tested = |options: &str| {
-        let words = format!("test udp --no-log -b 5M -t 1s {options}");
+        let words = format!("test {options} --no-log -t 1s");
         let done = bench.bitcost(&split(&words)).with_code(0);
         [done.stderr, done.stdout].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    for (options, size, mtu, fragments, most) in [
-        ("-l 1473", 1473, 1500, 2, 1472),
-        ("-6 -l 1453", 1453, 1500, 2, 1452),
-        ("-l 20K", 20_480, 1500, 14, 1472),
-        ("-l 1472 --topology narrow.toml", 1472, 1400, 2, 1372),
-        ("-l 1373 --topology narrow.toml", 1373, 1400, 2, 1372),
+    let (of_stream, of_requests) = ("-l", "--request-size and --response-size");
+    for (options, size, mtu, fragments, remedy, most) in [
+        ("-l 1473", 1473, 1500, 2, of_stream, 1472),
+        ("-6 -l 1453", 1453, 1500, 2, of_stream, 1452),
+        ("-l 20K", 20_480, 1500, 14, of_stream, 1472),
+        (
+            "-l 1472 --topology narrow.toml",
+            1472,
+            1400,
+            2,
+            of_stream,
+            1372,
+        ),
+        (
+            "-l 1373 --topology narrow.toml",
+            1373,
+            1400,
+            2,
+            of_stream,
+            1372,
+        ),
+        ("--request-size 20000", 20_000, 1500, 14, of_requests, 1472),
     ] {
-        let [said, printed] = tested(options);
+        let (workload, unit) = match remedy == of_stream {
+            true => ("udp -b 5M", " received"),
+            false => ("udp-rr", "transactions"),
+        };
+        let [said, printed] = tested(&format!("{workload} {options}"));
         let words = format!(
-            "messages of {size} bytes exceed the path's MTU of {mtu} bytes: datagrams are sent in {fragments} fragments each: the loss of one loses the datagram"
+            "messages of {size} bytes do not fit the path's MTU of {mtu} bytes: each datagram goes in {fragments} fragments, and the loss of one loses it"
         );
-        let remedy = format!("use -l {most} or less");
+        let remedy = format!("use {remedy} {most} or less");
         assert_says(&said, &[&format!("warning: {words}; {remedy}")]);
-        assert_says(&printed, &[&words, &remedy, " received"]);
+        assert_says(&printed, &[&words, &remedy, unit]);
     }
     for options in ["-l 1472", "-6 -l 1452", "-l 1372 --topology narrow.toml"] {
-        let [said, printed] = tested(options);
+        let [said, printed] = tested(&format!("udp -b 5M {options}"));
         assert!(
-            !(said + &printed).contains("exceed the path's MTU"),
+            !(said + &printed).contains("do not fit the path's MTU"),
             "{options}"
         );
     }

@@ -296,7 +296,10 @@ fn default_qdisc_is_replaced_and_restored() {
     let said = held().set(&RootQdisc, "a0", &unknown).unwrap_err();
     assert_says(
         &said.to_string(),
-        &["make pfifoo the root qdisc of a0", "this kind is unknown"],
+        &[
+            "make pfifoo the root qdisc of a0",
+            "this kind is unknown; did you mean `pfifo`",
+        ],
     );
 }
 

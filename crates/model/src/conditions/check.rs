@@ -226,7 +226,7 @@ impl Conditions {
             .min(self.ip_version().udp_payload_max());
         if self.send_mode == Mode::Gso && self.message_size_bytes > room {
             return Err(Invalid(format!(
-                "send_mode `gso` makes one packet of each message, and {} bytes do not fit the MTU of {mtu_bytes}; allowed: 1 to {room} (MTU less {headers} bytes of headers), or another send_mode",
+                "send_mode `gso` makes one packet of each message, and {} bytes do not fit the MTU of {mtu_bytes}; allowed: 1 to {room} (MTU less {headers} bytes of headers), or another mode",
                 self.message_size_bytes
             )));
         }
