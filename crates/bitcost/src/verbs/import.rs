@@ -131,7 +131,9 @@ fn check(began: &[Event]) -> Result<(), Failure> {
     let read = Study::parse("these files", study_text);
     read.map(drop).map_err(|error| {
         let why = error.message;
-        Failure::Usage(format!("nothing was imported: these files are too much for one study: {why}"))
+        Failure::Usage(format!(
+            "nothing was imported: these files are too much for one study: {why}"
+        ))
     })
 }
 
