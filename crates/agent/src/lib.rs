@@ -16,6 +16,7 @@ mod measuring;
 mod output;
 mod place;
 mod profile;
+mod readings;
 mod receiving;
 mod refusal;
 mod run;
@@ -108,7 +109,6 @@ fn serve_to_end(
             Next::Message(message) => {
                 if let ToAgent::Prepare(prepare) = &message {
                     lease = lease_of(prepare);
-                    output.wait_for_room(lease.length());
                 }
                 answer(message, &output, &mut run, journaling, place)?;
                 if output.is_unread() {
@@ -252,10 +252,11 @@ fn prepared(
     journaling: &Journaling,
     place: &Place,
 ) -> Option<Run> {
+    let output = output.waiting_for(lease_of(&prepare).length());
     match limits::check(&prepare) {
         Ok(()) => Some(Run::start(
             prepare,
-            output.clone(),
+            output,
             journaling.clone(),
             place.clone(),
         )),

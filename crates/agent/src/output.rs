@@ -21,6 +21,8 @@ const PART: usize = 16 << 10;
 pub struct Output {
     frames: Sender<Vec<u8>>,
     room: Arc<Room>,
+    /// The time for which a message waits for room.
+    patience: Duration,
 }
 
 pub struct Writer {
@@ -34,21 +36,10 @@ struct Room {
     freed: Condvar,
 }
 
+#[derive(Default)]
 struct Waiting {
     bytes: usize,
     reader: Reader,
-    /// The time for which a message waits for room.
-    patience: Duration,
-}
-
-impl Default for Waiting {
-    fn default() -> Waiting {
-        Waiting {
-            bytes: 0,
-            reader: Reader::default(),
-            patience: Lease::LENGTH,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -80,7 +71,12 @@ impl Output {
                 let _ = output.flush();
             }
         });
-        (Output { frames, room }, Writer { done })
+        let output = Output {
+            frames,
+            room,
+            patience: Lease::LENGTH,
+        };
+        (output, Writer { done })
     }
 
     /// Sends a message. It waits for room, for as long as a lease: a controller that leaves none for
@@ -89,14 +85,16 @@ impl Output {
         let frame =
             encode(message).or_else(|error| encode(&Refusal::from(error.to_string()).message()));
         if let Ok(frame) = frame {
-            let patience = self.room.waiting().patience;
-            self.queue(frame, patience);
+            self.queue(frame, self.patience);
         }
     }
 
-    /// Has messages wait for room for this long from now on.
-    pub fn wait_for_room(&self, patience: Duration) {
-        self.room.waiting().patience = patience;
+    /// The same queue, for messages that wait for room for this long. Those of the thread that renews the watchdog must not.
+    pub fn waiting_for(&self, patience: Duration) -> Output {
+        Output {
+            patience,
+            ..self.clone()
+        }
     }
 
     /// Sends a message that the controller does not need. It is dropped where it is too long for a

@@ -334,7 +334,7 @@ impl Endpoint {
         })?;
         self.output.send(&FromAgent::Sent {
             sent: self.sent(),
-            is_stalled: threads.is_stalled(),
+            stalled_ms: threads.stalled_ms(),
         });
         let sent = threads.await_sent()?;
         threads.await_ends(&watched, &self.abort, |_| true)?;

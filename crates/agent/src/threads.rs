@@ -6,8 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use bitcost_model::protocol::{
-    Addresses, DRAIN_MAX, FRAME_BYTES_MAX, FromAgent, Origin, Prepare, RECORD_BYTES_MAX,
-    SentCounts, Start, encode,
+    Addresses, DRAIN_MAX, FromAgent, Origin, Prepare, SentCounts, Start,
 };
 use bitcost_model::record::{Counts, Role, Sample};
 use bitcost_sys::clock::monotonic_ns;
@@ -19,15 +18,13 @@ use crate::connect::named;
 use crate::events::{Command, Event, FlowIndex, Started};
 use crate::output::Output;
 use crate::profile::Profiler;
+use crate::readings::Readings;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 use crate::worker::Worker;
 
 /// The interval between two readings in the window.
 const INTERVAL_NS: u64 = 100_000_000;
-
-/// The room for readings in a record, in bytes, of those that a message may have ([`RECORD_BYTES_MAX`]).
-const ROOM: u64 = RECORD_BYTES_MAX as u64 / 4 * 3;
 
 /// The time after the window at which the other endpoint's has ended, too, and counting what was sampled
 /// on both takes none of their CPU time. The sender sends for longer, so that the threads still live.
@@ -41,6 +38,9 @@ const DRAIN_LOOK: Duration = Duration::from_millis(100);
 
 /// The time that a loop may take to start, or to end after the window without any data that moves.
 const LOOP_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// The time that the end of the other endpoint's traffic may be ahead of the command that ended it.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time that the loops of an aborted run may take to end.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -62,12 +62,12 @@ struct PartFlows {
     moved: ([u64; 2], Instant),
 }
 
-/// Why the window ends before its time.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Why the traffic ends before its time.
+#[derive(Clone, Copy)]
 enum End {
     Asked,
-    /// No data moved for as long as the run waits.
-    Stalled,
+    /// No data moved for this long, which is as long as the run waits.
+    Stalled(Duration),
 }
 
 /// The threads of a run, and what they and the controller have reported.
@@ -84,15 +84,6 @@ pub struct Threads<'a> {
     /// Keeps each thread alive until the last sample of the window: dropping a sender lets its
     /// thread end.
     kept: Vec<Sender<()>>,
-}
-
-/// Of `count` readings like this one, every how many may be in a record, a multiple of [`PROGRESS_EVERY`] unless all may.
-fn reading_that_fits(one: &Sample, count: u64) -> u64 {
-    let frame = encode(&FromAgent::Progress(Box::new(one.clone())));
-    let bytes = frame.map_or(FRAME_BYTES_MAX, |frame| frame.len());
-    let steps = [1, PROGRESS_EVERY, 2 * PROGRESS_EVERY];
-    let fits = |every: &u64| count / every * bytes as u64 <= ROOM;
-    steps.into_iter().find(fits).unwrap_or(10 * PROGRESS_EVERY)
 }
 
 impl<'a> Threads<'a> {
@@ -143,8 +134,12 @@ impl<'a> Threads<'a> {
         }
     }
 
-    pub fn is_stalled(&self) -> bool {
-        self.end == Some(End::Stalled)
+    /// The time without data that ended the traffic; absent where nothing or something else did.
+    pub fn stalled_ms(&self) -> Option<u64> {
+        match self.end? {
+            End::Asked => None,
+            End::Stalled(still) => Some(still.as_millis() as u64),
+        }
     }
 
     /// Handles one event; false when there was none before the deadline.
@@ -259,13 +254,11 @@ impl<'a> Threads<'a> {
         }
         sampler.profiler.as_mut().map_or(Ok(()), Profiler::begin)?;
         self.enter(Phase::Measured);
-        let mut samples = vec![sampler.read(sums(self.controls))];
-        let window_start_ns = samples[0].at_ns;
-        samples
-            .iter()
-            .for_each(|sample| send_progress(output, sample.clone()));
-        let (mut tick, mut every) = (1, 1);
-        loop {
+        let first = sampler.read(sums(self.controls));
+        let window_start_ns = first.at_ns;
+        send_progress(output, first.clone());
+        let mut readings = Readings::new(first);
+        for tick in 1.. {
             let next_ns = window_start_ns + tick * INTERVAL_NS;
             if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
                 break;
@@ -275,30 +268,19 @@ impl<'a> Threads<'a> {
             if tick % PROGRESS_EVERY == 0 {
                 send_progress(output, read.clone());
             }
-            // A run that is bounded by a count ends long before its last time.
-            if tick == 1 && !bounded {
-                let length_ns = start.window_end_ns - window_start_ns;
-                every = reading_that_fits(&read, length_ns / INTERVAL_NS);
-            }
-            tick = (tick / every + 1) * every;
-            samples.push(read);
+            readings.push(tick, read);
         }
         self.wait_until(start.window_end_ns, bounded)?;
         self.enter(Phase::Cooldown);
-        samples.push(sampler.read(sums(self.controls)));
+        let last = sampler.read(sums(self.controls));
         if let Some(profiler) = &mut sampler.profiler {
             profiler.end();
             self.wait_until(start.window_end_ns + APART_NS, true)?;
             profiler.count();
         }
         self.kept.clear();
-        samples
-            .last()
-            .into_iter()
-            .for_each(|sample| send_progress(output, sample.clone()));
-        let window_end_ns = samples
-            .last()
-            .map_or(window_start_ns, |sample| sample.at_ns);
+        send_progress(output, last.clone());
+        let window_end_ns = last.at_ns;
         if prepare.parts.iter().any(|part| part.role == Role::Sender) {
             // The other endpoint stops at the end of its window, which may be slightly earlier.
             self.wait_until(start.stop_ns, true)?;
@@ -309,7 +291,7 @@ impl<'a> Threads<'a> {
         Ok(Watched {
             window_start_ns,
             window_end_ns,
-            samples,
+            samples: readings.with(last),
             pinned: pinned.collect(),
             profiler: sampler.profiler,
         })
@@ -318,8 +300,8 @@ impl<'a> Threads<'a> {
     /// Waits until a time; true when every flow of the first part has ended before, or the window is to end now.
     ///
     /// # Errors
-    /// When they ended early although they may not. It is no error when the time has passed, too:
-    /// on a busy host this thread may be late.
+    /// When they ended early although they may not, and no command to end comes. It is no error when the time has passed,
+    /// too: on a busy host this thread may be late.
     fn wait_until(&mut self, at_ns: u64, may_end: bool) -> Result<bool, Refusal> {
         let deadline = Instant::now() + Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
         loop {
@@ -329,12 +311,14 @@ impl<'a> Threads<'a> {
             if self.has_ended(0) {
                 let early =
                     "the traffic ended before the measured window did: the other endpoint stopped";
-                let in_time = may_end || Instant::now() >= deadline;
-                return if in_time {
-                    Ok(may_end)
-                } else {
-                    Err(early.into())
-                };
+                if may_end || Instant::now() >= deadline {
+                    return Ok(may_end);
+                }
+                let patience = Instant::now() + END_TIMEOUT;
+                while self.end.is_none() {
+                    self.handle_event(patience)?.then_some(()).ok_or(early)?;
+                }
+                return Ok(true);
             }
             if !self.handle_event(deadline)? {
                 return Ok(false);
@@ -358,9 +342,11 @@ impl<'a> Threads<'a> {
     /// Has the window end where no data of some part has moved for as long as the run waits.
     fn note_stall(&mut self, prepare: &Prepare) {
         self.has_moved();
-        let mut parts = self.parts.iter().zip(&prepare.parts);
-        if parts.any(|(flows, part)| flows.moved.1.elapsed() >= part.conditions.outage_timeout()) {
-            self.end = self.end.or(Some(End::Stalled));
+        let parts = self.parts.iter().zip(&prepare.parts);
+        let still = parts.map(|(flows, part)| (flows.moved.1.elapsed(), part));
+        let mut stalled = still.filter(|(still, part)| *still >= part.conditions.outage_timeout());
+        if let Some((still, _)) = stalled.next() {
+            self.end = self.end.or(Some(End::Stalled(still)));
         }
     }
 
@@ -384,7 +370,13 @@ impl<'a> Threads<'a> {
             if self.has_moved() || left != queued {
                 (queued, drained) = (left, Instant::now());
             }
-            if drained.elapsed() >= LOOP_TIMEOUT || monotonic_ns() >= until_ns {
+            let is_still = drained.elapsed() >= LOOP_TIMEOUT;
+            if is_still {
+                let still = self.parts.iter().map(|part| part.moved.1.elapsed());
+                let longest = still.max().unwrap_or_default();
+                self.end = self.end.or(Some(End::Stalled(longest)));
+            }
+            if is_still || monotonic_ns() >= until_ns {
                 abort.stop_traffic();
             }
         }
@@ -462,22 +454,6 @@ mod tests {
     impl Traffic for Nothing {
         fn run(&mut self, _control: &Control) -> Result<(), TrafficError> {
             Ok(())
-        }
-    }
-
-    #[test]
-    fn readings_of_a_long_window_have_room_in_a_record() {
-        let one = Sample::default();
-        let frame = encode(&FromAgent::Progress(Box::new(one.clone()))).expect("a frame");
-        let most = ROOM / frame.len() as u64;
-        for (count, every) in [
-            (600, 1),
-            (most, 1),
-            (most + 1, 5),
-            (most * 9, 10),
-            (most * 20, 50),
-        ] {
-            assert_eq!(reading_that_fits(&one, count), every, "{count}");
         }
     }
 

@@ -39,15 +39,15 @@ pub fn say_answer(findings: &Findings, look: &Look) {
 /// of a single cell is not in effect.
 pub fn check(findings: &Findings) -> Result<(), Failure> {
     let summary = &findings.summary;
+    if let Some(why) = summary.runs.iter().find_map(|row| row.interrupted.clone()) {
+        return Err(Failure::Check(why));
+    }
     if findings.single().is_some() {
         let missed = findings.of_runs(|row| &row.not_in_effect);
         if !missed.is_empty() {
             let missed = missed.join("; ");
             return Err(Failure::Check(format!("not in effect: {missed}")));
         }
-    }
-    if let Some(why) = summary.runs.iter().find_map(|row| row.interrupted.clone()) {
-        return Err(Failure::Check(why));
     }
     let unused = |row: &&RunRow| match row.status {
         Status::Failed | Status::Lost => true,

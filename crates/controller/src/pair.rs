@@ -62,6 +62,8 @@ pub struct Pair<'a> {
     /// The time for which an agent that is reached over a network may be silent, where the run that it plays goes on
     /// without data for that long.
     pub outage: Duration,
+    /// Whether each host's agent has reported that it failed in the present run.
+    pub has_failed: [bool; 2],
     /// Whether each host's CPUs are sampled in the window of the next run.
     pub is_profiled: [bool; 2],
 }
@@ -116,6 +118,7 @@ impl<'a> Pair<'a> {
             stop,
             idle: None,
             outage: Duration::ZERO,
+            has_failed: [false; 2],
             is_profiled: [false; 2],
         };
         pair.start(Role::Sender)?;

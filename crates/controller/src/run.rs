@@ -59,6 +59,7 @@ pub fn execute(
     } else {
         Duration::ZERO
     };
+    pair.has_failed = [false; 2];
     prepare(pair, run, &parts)?;
     let clocks = [
         compare_clocks(pair, Role::Sender)?,
@@ -80,7 +81,6 @@ pub fn execute(
         run,
         role_of: &role_of,
         sink,
-        outage: conditions.outage_timeout(),
         readings: keeps.then(Default::default),
         has_sent: [false; 2],
         interrupted: None,
@@ -342,7 +342,7 @@ fn compare_clocks(pair: &mut Pair, role: Role) -> Result<ClockRelation, RunError
 }
 
 enum Last {
-    Sent(SentCounts, bool),
+    Sent(SentCounts, Option<u64>),
     Done(Box<EndpointRecord>),
 }
 
@@ -353,8 +353,6 @@ struct Finish<'a, 'b, 'c> {
     run: u32,
     role_of: &'a dyn Fn(Role) -> Role,
     sink: &'a mut Sink<'b>,
-    /// The time without data after which an endpoint ends its window.
-    outage: Duration,
     /// What each host reported in its window; absent where a run that is ended before its time is not kept.
     readings: Option<[Vec<Sample>; 2]>,
     has_sent: [bool; 2],
@@ -365,9 +363,7 @@ struct Finish<'a, 'b, 'c> {
 impl Finish<'_, '_, '_> {
     /// The records of both hosts; their windows end after this time.
     fn records(&mut self, length: Duration) -> Result<[EndpointRecord; 2], RunError> {
-        let silence = HOSTS.map(|host| self.pair.lease(host)).into_iter().max();
-        let last_messages = LAST_MESSAGES.max(silence.unwrap_or_default() + ANSWER);
-        let mut patience = length + last_messages;
+        let mut patience = length + self.last_messages();
         let mut records = [None, None];
         loop {
             let late = match records {
@@ -378,37 +374,52 @@ impl Finish<'_, '_, '_> {
                 }
             };
             match self.next(late, patience) {
-                Ok((host, Last::Sent(sent, is_stalled))) => self.sent(host, sent, is_stalled),
+                Ok((host, Last::Sent(sent, stalled_ms))) => self.sent(host, sent, stalled_ms),
                 Ok((host, Last::Done(record))) => records[slot(host)] = Some(*record),
                 Err(RunError::Stopped) if self.readings.is_some() => self.stop(),
                 Err(error) => self.keep(&mut records, error)?,
             }
-            patience = last_messages;
+            patience = self.last_messages();
         }
     }
 
+    /// The time that the last messages may take, of an agent that may be silent for as long as its lease, too.
+    fn last_messages(&mut self) -> Duration {
+        let silence = HOSTS.map(|host| self.pair.lease(host)).into_iter().max();
+        LAST_MESSAGES.max(silence.unwrap_or_default() + ANSWER)
+    }
+
     /// Passes on what a host sent. One that has waited for data in vain ends the other one's window, too.
-    fn sent(&mut self, host: Role, sent: SentCounts, is_stalled: bool) {
+    fn sent(&mut self, host: Role, sent: SentCounts, stalled_ms: Option<u64>) {
         self.has_sent[slot(host)] = true;
-        if is_stalled && self.interrupted.is_none() {
-            self.interrupt(format!("no data moved for {} s", self.outage.as_secs_f64()));
+        if let Some(tenths) = stalled_ms.map(|ms| ms / 100) {
+            self.interrupt(format!("no data moved for {} s", tenths as f64 / 10.0));
         }
         self.pair.send(host.other(), &ToAgent::Finish { sent });
     }
 
+    /// Ends the windows, that of the run's receiver first: the end of the sender's traffic must not overtake it.
     fn interrupt(&mut self, why: String) {
-        self.interrupted.get_or_insert(why);
-        for host in HOSTS.into_iter().filter(|host| !self.has_sent[slot(*host)]) {
+        if self.interrupted.is_some() {
+            return;
+        }
+        self.interrupted = Some(why);
+        let mut hosts = HOSTS;
+        hosts.sort_by_key(|host| (self.role_of)(*host) == Role::Sender);
+        for host in hosts.into_iter().filter(|host| !self.has_sent[slot(*host)]) {
             self.pair.send(host, &ToAgent::End);
         }
     }
 
+    /// Ends the windows; an agent that cannot be reached is not awaited for as long as the run waits for data.
     fn stop(&mut self) {
         self.pair.ignore_stop();
+        self.pair.outage = Duration::ZERO;
         self.interrupt(STOPPED.to_owned());
     }
 
-    /// Makes the record of an agent that is gone from what it reported, and ends the window of the other one.
+    /// Makes the record of an agent that is gone from what it reported, and of one that failed because the other is gone;
+    /// ends the window of one that still plays.
     ///
     /// # Errors
     /// Where none is gone, it reported nothing of the window, or such a run is not kept.
@@ -422,9 +433,11 @@ impl Finish<'_, '_, '_> {
         else {
             return Err(error);
         };
-        let mut gone = Vec::new();
-        for host in HOSTS {
-            if records[slot(host)].is_some() || !self.pair.is_gone(host) {
+        let mut lost = Vec::new();
+        let is_any_gone = HOSTS.into_iter().any(|host| self.pair.is_gone(host));
+        for host in HOSTS.into_iter().filter(|_| is_any_gone) {
+            let is_lost = self.pair.is_gone(host) || self.pair.has_failed[slot(host)];
+            if records[slot(host)].is_some() || !is_lost {
                 continue;
             }
             let samples = std::mem::take(&mut readings[slot(host)]);
@@ -432,12 +445,12 @@ impl Finish<'_, '_, '_> {
                 return Err(error);
             };
             records[slot(host)] = Some(record);
-            gone.push(host);
+            lost.push(host);
         }
-        if gone.is_empty() {
+        if lost.is_empty() {
             return Err(error);
         }
-        for host in gone {
+        for host in lost {
             if !std::mem::replace(&mut self.has_sent[slot(host)], true) {
                 let sent = Vec::new();
                 self.pair.send(host.other(), &ToAgent::Finish { sent });
@@ -470,7 +483,7 @@ impl Finish<'_, '_, '_> {
             .map_err(RunError::Sink)
         };
         let pick = |from, message| match message {
-            FromAgent::Sent { sent, is_stalled } => Some((from, Last::Sent(sent, is_stalled))),
+            FromAgent::Sent { sent, stalled_ms } => Some((from, Last::Sent(sent, stalled_ms))),
             FromAgent::Done(record) => Some((from, Last::Done(record))),
             _ => None,
         };

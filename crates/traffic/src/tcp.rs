@@ -131,8 +131,9 @@ pub fn accept_sender(
         .map_err(|error| no_sender(address, only, patience, &error))
 }
 
-/// The time that a receiver may take to drain the data in flight when the sender ends.
-pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time for which nothing may be acknowledged when the sender ends; longer than an agent waits before it ends the run
+/// and keeps what was measured.
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The interval at which it is checked whether data are still acknowledged.
 const DRAIN_LOOK: Duration = Duration::from_millis(100);

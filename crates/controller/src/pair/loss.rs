@@ -7,7 +7,7 @@ use bitcost_model::protocol::{FailureCause, Lease};
 use bitcost_model::record::Role;
 
 use super::agent::Agent;
-use super::{Pair, ROLES, slot};
+use super::{LOOK, Pair, ROLES, slot};
 use crate::error::{AgentEnd, RunError, Told};
 
 /// The time that an agent, and the program that starts it, may take for a first keep-alive message
@@ -16,6 +16,9 @@ const GREETING: Duration = Duration::from_secs(20);
 
 /// The silence after its lease has expired after which an agent counts as lost: its host is restored, or is about to be.
 const EXPIRED: Duration = Duration::from_secs(1);
+
+/// The time that the end of an agent may be behind the failure of the other one that it causes.
+const CONSEQUENCE: Duration = Duration::from_secs(1);
 
 /// The silence after which the failure of one agent is told as a consequence of the silence of the
 /// other one, which has left this many renewals without an answer.
@@ -26,6 +29,12 @@ impl Pair<'_> {
     /// because the report is then its consequence.
     pub(super) fn cause(&mut self, role: Role, reason: &str, cause: FailureCause) -> RunError {
         let other = role.other();
+        self.has_failed[slot(role)] = true;
+        if !self.outage.is_zero()
+            && let Some(end) = self.end_of(other)
+        {
+            return self.died(other, &end);
+        }
         if let Some(ending) = self.agents[slot(other)].as_mut().and_then(Agent::ending) {
             return self.gone(other, &ending);
         }
@@ -40,6 +49,25 @@ impl Pair<'_> {
         let meanwhile = format!("the {} agent reports: {}", role.name(), told.words);
         self.unanswered(role, &meanwhile)
             .unwrap_or(RunError::Failed(told))
+    }
+
+    /// How the output of an agent ends, where it does within [`CONSEQUENCE`].
+    fn end_of(&mut self, role: Role) -> Option<AgentEnd> {
+        let deadline = self.transport.now() + CONSEQUENCE;
+        loop {
+            let mut ends = self.backlog.iter().filter(|known| known.agent.role == role);
+            if let Some(end) = ends.find_map(|known| known.content.as_ref().err()) {
+                return Some(end.clone());
+            }
+            let left = deadline.saturating_sub(self.transport.now());
+            if left.is_zero() || self.is_gone(role) {
+                return None;
+            }
+            self.renew();
+            if let Some(incoming) = self.transport.receive(left.min(LOOK)) {
+                self.take_in(incoming);
+            }
+        }
     }
 
     /// The silence of the other agent, with what happened to this one meanwhile; absent where the

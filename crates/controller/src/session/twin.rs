@@ -64,6 +64,13 @@ impl Session<'_> {
         self.pair.is_profiled = [false; 2];
         let event = match made {
             Ok(Event::RunEnded {
+                interrupted: Some(reason),
+                ..
+            }) => {
+                self.is_upset = true;
+                Event::RunNotProfiled { run, reason }
+            }
+            Ok(Event::RunEnded {
                 run,
                 start_uncertainty_us,
                 sender,

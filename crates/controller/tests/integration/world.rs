@@ -454,7 +454,7 @@ impl State {
                 time = on_controllers(start.stop_ns).max(time);
                 answers.push(FromAgent::Sent {
                     sent: Vec::new(),
-                    is_stalled: false,
+                    stalled_ms: None,
                 });
             }
             ToAgent::Finish { .. } => {

@@ -145,7 +145,7 @@ impl Test {
             .map_err(|why| format!("the iperf3 server at {} {why}", self.server))?;
         self.output.send(&FromAgent::Sent {
             sent: sent(&record),
-            is_stalled: false,
+            stalled_ms: None,
         });
         Ok(record)
     }

@@ -218,9 +218,9 @@ pub enum FromAgent {
     /// This endpoint sends nothing more.
     Sent {
         sent: SentCounts,
-        /// Whether it ended its window because no data moved.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        is_stalled: bool,
+        /// The time without data that ended its traffic, in ms; absent where nothing or something else did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stalled_ms: Option<u64>,
     },
     /// The run is over at this endpoint.
     Done(Box<EndpointRecord>),

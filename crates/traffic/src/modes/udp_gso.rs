@@ -47,6 +47,8 @@ pub fn sender(on: &Place) -> Prepared {
                 Err(Errno::INVAL) if part > SEGMENTS_MAX_BEFORE * size => {
                     at_once = SEGMENTS_MAX_BEFORE;
                 }
+                // The kernel makes no fragments of them: no later one passes.
+                Err(Errno::MSGSIZE) if handed.messages == 0 => return Err(Errno::INVAL),
                 Err(error) if handed.messages == 0 => return Err(error),
                 Err(_) => break,
             }

@@ -72,7 +72,10 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
         .ending
         .inspect_err(|_| say_log(folder.as_deref()))?;
     let findings = executed.findings?;
-    if ending == Ending::Interrupted && !is_improved && !lines.has_run && lines.printed.is_ok() {
+    // A run of several is left out where it is stopped, and its log is kept.
+    let has_begun = test.until.is_some() && has_measured(&findings);
+    let is_empty = !is_improved && !lines.has_run && !has_begun;
+    if ending == Ending::Interrupted && is_empty && lines.printed.is_ok() {
         opened::remove(&findings);
         output::say("the run was stopped before anything was measured");
         return Err(Failure::InterruptedUnlogged);
