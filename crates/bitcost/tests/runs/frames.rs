@@ -158,7 +158,10 @@ fn frame_with_values_out_of_range_is_refused() {
     let flows = "flows is 4294967295; allowed: a whole number from 1 to 1000";
     let on_cpus = asking(|c| c.places.receiver.cpus.clone_from(&cpus));
     let frames: Vec<(ToAgent, &str)> = vec![
-        (ToAgent::Describe { device: long() }, "at most 15"),
+        (
+            ToAgent::Describe { device: long() },
+            "allowed: 1 to 15 bytes",
+        ),
         (ToAgent::Idle { length_ms }, "at most 3600000 ms"),
         (ToAgent::Constants { cpus }, "on 10000 CPUs: at most 2"),
         (asking(|c| c.flows = u32::MAX), flows),
@@ -167,7 +170,7 @@ fn frame_with_values_out_of_range_is_refused() {
             asking(stress),
             "`4294967295` is neither a number of workers from 1 to 1024",
         ),
-        (asking(device), "at most 15"),
+        (asking(device), "15 bytes"),
         (on_cpus, "a list of 10000 CPUs"),
         (parts(65), "65 workloads at the same time"),
     ];

@@ -90,18 +90,19 @@ fn unwritable_folder_is_reported_before_traffic() {
     assert_eq!(contents, ["file", "small.toml"]);
 }
 
-/// The number of message sizes of a large study, and the most blocks of a study.
+/// The number of message sizes of a large study, and the most runs of a plan.
 const CELLS: u64 = 50;
-const BLOCKS_MAX: u64 = 100_000;
+const RUNS: u64 = bitcost_study::limits::RUNS;
 
 fn full_disk_is_reported_before_traffic() {
     let bench = Bench::new();
-    let disk = rustix::fs::statvfs(bench.path()).unwrap();
-    // Each run may need 256 KiB. Twice as many runs as fit: others may free space meanwhile.
-    let runs = 2 * disk.f_bavail * disk.f_frsize / (256 << 10);
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let disk = rustix::fs::statvfs(memory.path()).unwrap();
+    // Each run may need 256 KiB. A quarter more than fit: others may free space meanwhile.
+    let runs = 5 * disk.f_bavail * disk.f_frsize / 4 / (256 << 10);
     let blocks = 1 + runs / CELLS;
-    if blocks > BLOCKS_MAX {
-        drop(bench);
+    if blocks * CELLS > RUNS {
+        drop((bench, memory));
         bitcost_testkit::ignore("the disk is too large to be filled by any plan");
     }
     let levels: Vec<String> = (1..=CELLS).map(|size| size.to_string()).collect();
@@ -109,7 +110,9 @@ fn full_disk_is_reported_before_traffic() {
         "large.toml",
         &SMALL.replace("512, 1024", &levels.join(", ")),
     );
-    let done = bench.bitcost(&["run", "large.toml", "--blocks", &blocks.to_string()]);
+    let (blocks, out) = (blocks.to_string(), memory.path().to_str().unwrap());
+    let done = bench.bitcost(&["run", "large.toml", "--blocks", &blocks, "--out", out]);
     assert_said_before_traffic(&done, &["MiB free", "--out FOLDER"]);
+    assert_eq!(fs::read_dir(out).unwrap().count(), 0);
     bench.assert_nothing_left();
 }
