@@ -67,6 +67,19 @@ pub fn captured(command: &mut Command) -> Result<[String; 2]> {
     Ok([printed, errors])
 }
 
+/// The median of a metric of the only cell.
+pub fn median(run: &Value, name: &str) -> Result<f64> {
+    let cell = &run["cells"][0];
+    let median = cell[name]["median"].as_f64();
+    median.with_context(|| format!("no {name} in {cell}"))
+}
+
+/// The link that a service prints.
+pub fn link_in(printed: &str) -> Option<String> {
+    let mut link = printed[printed.find("bitcost://")?..].split(['\'', '\n', ' ']);
+    link.next().map(str::to_owned)
+}
+
 /// Runs a program that prints for the user.
 pub fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();

@@ -9,6 +9,7 @@ use bitcost_host::recovery::check_restored;
 use bitcost_host::{Journal, NoJournal, Watchdog};
 use bitcost_model::Unavailable;
 use bitcost_model::protocol::Lease;
+use bitcost_sys::process::OWN_PROGRAM;
 
 use crate::cached_metrics::CachedMetrics;
 use crate::refusal::Refusal;
@@ -59,7 +60,7 @@ impl Journaling {
             if !changes {
                 return Ok(Box::new(NoJournal));
             }
-            let started = Watchdog::start(Path::new("/proc/self/exe"), folder, WATCHDOG_LEASE);
+            let started = Watchdog::start(Path::new(OWN_PROGRAM), folder, WATCHDOG_LEASE);
             *watchdog = Some(started?);
         }
         match watchdog.as_ref() {

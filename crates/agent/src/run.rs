@@ -428,7 +428,6 @@ impl Endpoint {
             // The path's packets have shown it meanwhile.
             let handle = flows.first().and_then(|flow| flow.handle().ok());
             let mtu_bytes = handle.and_then(bitcost_traffic::path_mtu_bytes);
-            in_effect.retain(|row| row.name != PATH_MTU);
             in_effect.push(InEffect::found(PATH_MTU, mtu_bytes));
         }
         let controls = &self.abort.controls[part];

@@ -213,10 +213,7 @@ impl Findings {
                 let Some(cell) = summary.planned.get(row.cell) else {
                     return;
                 };
-                let view = RunView {
-                    interrupted: interrupted.as_deref(),
-                    ..place.view([sender, receiver], &cell.conditions)
-                };
+                let view = place.view([sender, receiver], &cell.conditions, interrupted.as_deref());
                 take(row, cell, &view);
             },
         );

@@ -1,7 +1,6 @@
 //! From records to figures: the log, the metrics of a run, summaries, comparisons, and what limited
 //! a flow. Nothing is formatted for output here.
 
-mod as_map;
 pub mod caveat;
 pub mod cells;
 pub mod checks;

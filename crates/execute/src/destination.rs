@@ -1,7 +1,6 @@
 //! Where a study is executed: in its embedded lab, or between two named hosts.
 
 use std::collections::BTreeSet;
-
 use std::sync::atomic::AtomicBool;
 
 use bitcost_model::Invalid;
@@ -113,9 +112,8 @@ impl Destination {
             let notes = prepared.notes.iter();
             notes.for_each(|note| progress.message(&format!("note: {note}")));
         }
-        let lab = self.lab(study);
-        let network = lab.and_then(|lab| lab.network.as_ref()?.path(&lab.sender, &lab.receiver));
-        let mtu = network.map_or(u32::MAX, |path| path.mtu_bytes);
+        let path = self.lab(study).and_then(LabSpec::path);
+        let mtu = path.map_or(u32::MAX, |path| path.mtu_bytes);
         let mtu = mtu.min(least_mtu(&prepared.ends));
         let mut told = BTreeSet::new();
         for part in study

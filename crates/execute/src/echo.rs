@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::ping::Pings;
 use bitcost_sys::icmp::EchoSocket;
-use bitcost_sys::process::wait_readable;
+use bitcost_sys::process::{OWN_PROGRAM, wait_readable};
 
 /// The hidden command on which the program must call [`main`].
 pub const ECHO_VERB: &str = "echo-requests";
@@ -39,7 +39,7 @@ impl Requests {
     }
 
     pub fn command(&self) -> Command {
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(OWN_PROGRAM);
         command.args(self.words());
         command
     }

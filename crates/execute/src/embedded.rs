@@ -16,10 +16,9 @@ use bitcost_model::record::InEffect;
 use bitcost_model::shaping::show_limit;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::Topology;
-use bitcost_sys::process::effective_uid;
+use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
 
 use crate::error::ExecuteError;
-use crate::identity::OWN;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
 use crate::prepared::Prepared;
 use crate::round_trip::{check_rtt, ping};
@@ -202,7 +201,7 @@ impl BuiltLab {
     pub fn endpoint(&self, host: usize, options: Vec<OsString>) -> Endpoint {
         let (lab, name) = (self.lab.clone(), self.hosts[host].name.clone());
         Endpoint::new(format!("netns:{name}"), move || {
-            let mut command = Command::new(OWN);
+            let mut command = Command::new(OWN_PROGRAM);
             command.args(["agent", "--in-lab"]).args(&options);
             lab.command_in(&name, &mut command)?;
             Ok(command)

@@ -7,16 +7,14 @@ use std::io::Read;
 use std::sync::OnceLock;
 
 use bitcost_model::Unavailable;
-
-/// The running program (proc(5)).
-pub const OWN: &str = "/proc/self/exe";
+use bitcost_sys::process::OWN_PROGRAM;
 
 const PART: usize = 1 << 20;
 
 /// The file of the running program, even if it has been removed since.
 pub fn program() -> Result<File, Unavailable> {
-    File::open(OWN)
-        .map_err(|error| Unavailable(format!("cannot read {OWN}, this program: {error}")))
+    File::open(OWN_PROGRAM)
+        .map_err(|error| Unavailable(format!("cannot read {OWN_PROGRAM}, this program: {error}")))
 }
 
 /// One line, made once: `bitcost 0.1.0 x86_64 11632144-5f0c…`.

@@ -116,7 +116,7 @@ fn members<'a>(now: &'a Values, group: &str) -> Vec<(&'a String, &'a String)> {
 /// LRO may be missing: few devices have it.
 fn plan_set(now: &Values, set: OffloadSet) -> Values {
     let mut asked = Values::new();
-    for group in ["tso", "gso", "gro", "lro"] {
+    for group in OffloadSet::GROUPS {
         let on = set.turns_on(group);
         let members = members(now, group);
         let is_optional = group == "lro" || members.iter().any(|(_, word)| !is_fixed(word));

@@ -65,7 +65,6 @@ pub struct Execution {
     indexes: VecDeque<Option<u32>>,
     /// Ends of tests whose other end is to come, by index.
     waiting: HashMap<u32, Run>,
-    has_files: bool,
 }
 
 impl Execution {
@@ -133,8 +132,8 @@ impl Execution {
             let names = files.entry((&of.levels, &of.tool)).or_default();
             names.insert(label(of));
         }
-        self.has_files = files.values().any(|names| names.len() > 1);
-        for of in self.outlines.iter_mut().filter(|_| self.has_files) {
+        let has_files = files.values().any(|names| names.len() > 1);
+        for of in self.outlines.iter_mut().filter(|_| has_files) {
             let label = Label::Text(harmless(&label(of)));
             of.levels.insert("file".to_owned(), label);
         }
@@ -192,7 +191,7 @@ impl Execution {
             first.join(run);
             run = first;
         }
-        if let Some(label) = of.levels.get("file").filter(|_| self.has_files) {
+        if let Some(label) = of.levels.get("file") {
             run.imported.levels.insert("file".to_owned(), label.clone());
         }
         events_of(index, run).collect()

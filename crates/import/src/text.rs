@@ -61,9 +61,12 @@ pub(crate) fn is(text: &str) -> bool {
 }
 
 pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        file,
+        ..Reader::default()
+    };
     for (number, line) in (1..).zip(text.lines()) {
-        (reader.file, reader.number) = (file, number);
+        reader.number = number;
         if let Some((form, groups)) = form_of(line).filter(|_| !line.contains("(omitted)")) {
             reader.line(form, &Groups(groups), runs)?;
             if reader.rates.len() > MOST_RATES {

@@ -7,10 +7,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bitcost_sys::namespace::{Kind, is_in};
-use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
+use bitcost_sys::process::{NamespaceEntry, OWN_PROGRAM, end, enter_before_exec};
 
 use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
@@ -25,12 +25,8 @@ use crate::state::State;
 /// The hidden command on which the program must call [`crate::daemon::main`].
 pub const DAEMON_VERB: &str = "lab-daemon";
 
-/// This program, whatever its file is called now (proc_pid_exe(5)).
-pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
-
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
-const EXIT_POLL: Duration = Duration::from_millis(1);
 
 /// A running lab. Dropping it takes it down, unless another process holds it.
 #[derive(Debug)]
@@ -246,15 +242,6 @@ impl Drop for Daemon {
                 .input
                 .take(),
         );
-        let deadline = Instant::now() + EXIT_LIMIT;
-        while Instant::now() < deadline {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(EXIT_POLL);
-        }
-        // Both fail only for a process that has exited.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        end(&mut self.child, EXIT_LIMIT);
     }
 }

@@ -6,10 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use bitcost_sys::namespace::{Kind, unshare};
-use bitcost_sys::process::{Ignored, die_with_parent, ignore};
+use bitcost_sys::process::{Ignored, OWN_PROGRAM, die_with_parent, ignore};
 
 use crate::LabError;
-use crate::controller::OWN_PROGRAM;
 
 /// The hidden command on which the program must call [`main`].
 pub const PROCESSES_VERB: &str = "lab-processes";

@@ -16,8 +16,8 @@ use crate::settings::SETTINGS;
 pub use crate::settings::Conditions;
 pub use crate::workload::Workload;
 pub use kinds::{
-    AUTO_RECEIVE_BYTES, Direction, Mss, Pacing, RateOf, ReceiveSize, STAMPED_BYTES, TCP_TIMESTAMPS,
-    TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting,
+    AUTO_RECEIVE_BYTES, Direction, Mss, OUTAGE_TIMEOUT_MAX_MS, Pacing, RateOf, ReceiveSize,
+    STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting,
 };
 
 /// The longest time for which the idle hosts are measured before a block, unless a run asks for

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::as_map::as_map;
 use crate::record::Role;
 use crate::study::Label;
 
@@ -68,10 +69,6 @@ impl ImportedInterval {
         let of = self.figures.iter().find(|(known, _)| known == name);
         of.map(|(_, value)| *value)
     }
-}
-
-fn as_map<S: Serializer>(pairs: &[(Cow<'static, str>, f64)], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
 fn of_map<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(Cow<'static, str>, f64)>, D::Error> {

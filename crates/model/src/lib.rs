@@ -7,6 +7,7 @@
 #[macro_use]
 mod words;
 
+pub mod as_map;
 pub mod buffers;
 pub mod conditions;
 pub mod constants;

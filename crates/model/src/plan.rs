@@ -79,11 +79,6 @@ impl Plan {
         self.cells.get(planned.cell)
     }
 
-    /// The conditions of the run with this number; absent where the plan has none.
-    pub fn conditions_of(&self, run: u32) -> Option<&Conditions> {
-        Some(&self.cell_of(run)?.conditions)
-    }
-
     pub fn run_time(&self, cell: usize) -> Duration {
         let conditions = &self.cells[cell].conditions;
         Duration::from_millis(u64::from(conditions.warmup_ms + conditions.duration_ms))

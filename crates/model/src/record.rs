@@ -90,7 +90,7 @@ pub struct EndpointRecord {
     /// Ticks per second of [`CpuTicks`] (`USER_HZ`).
     pub ticks_per_second: u64,
     /// The readings: the first at the window's start, the last at its end, one every 100 ms
-    /// between, or every 500 ms, 1 or 5 s in a long window whose record had no room for them.
+    /// between; of a long window whose record had no room for them every second one, or every fourth, and so on.
     pub samples: Vec<Sample>,
     /// The state of the host before the run's block, while bitcost made no traffic; absent where it
     /// was not measured.

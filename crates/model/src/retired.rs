@@ -159,11 +159,11 @@ pub const RETIRED: &[(&str, &str)] = &[
     ),
     (
         "time_ns",
-        "each of a profile's `stacks` in the log has its `cpu`, and is weighed when it is printed",
+        "each of a profile's `stacks` in the log has its `cpu`; its time is computed when it is printed",
     ),
     (
         "interval_ms",
-        "a plan's `lengths` have no interval: a timer repeats `bitcost test`",
+        "to repeat a test, start `bitcost test` from cron or a systemd timer",
     ),
 ];
 

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::Invalid;
 use crate::buffers::Buffers;
 use crate::conditions::kinds::{
-    Direction, Mss, Pacing, RateOf, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting,
+    Direction, Mss, OUTAGE_TIMEOUT_MAX_MS, Pacing, RateOf, ReceiveSize, TRANSACTION_MAX,
+    TRANSACTION_RATE_MAX, Waiting,
 };
 use crate::cpu_list::parse_cpu_list;
 use crate::host_settings::{
@@ -306,7 +307,7 @@ impl Number {
                 "a whole number of {unit} from {least} to {most}, or a time such as \"50{unit}\""
             ),
             Unit::Milliseconds => format!(
-                "seconds from {} to {}, or a time such as \"250ms\"",
+                "seconds from {} to {}, or a time such as \"5s\"",
                 *least as f64 / 1000.0,
                 most / 1000
             ),
@@ -893,8 +894,8 @@ settings! {
             "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, 2 s in studies)";
     #[serde(skip_serializing_if = "is_usual_outage")]
     outage_timeout_ms: u32 = OUTAGE_TIMEOUT_MS,
-        Run "outage_timeout_s" flag("outage-timeout"), number(Unit::Milliseconds, 1000, 300_000) [], ANY,
-            "Time without any data after which the run ends with what was measured; after an outage TCP waits up to as long again before it retries (default: 60 s)";
+        Run "outage_timeout_s" flag("outage-timeout"), number(Unit::Milliseconds, 1000, OUTAGE_TIMEOUT_MAX_MS) [], ANY,
+            "Time without any data after which the run ends and keeps what was measured. TCP may notice the end of an outage only after as much time again as it lasted (default: 60 s)";
 }
 
 #[cfg(test)]

@@ -61,14 +61,19 @@ fn lines(columns: &[(&str, &EndLayers)]) -> Lines {
         std::iter::once(title.to_owned()).chain(figures).collect()
     };
     let ns = |time: &Interval| time.with_places(0);
-    let layers = Layer::ALL.into_iter().map(|layer| {
+    let is_known = |layer: &Layer| {
+        columns
+            .iter()
+            .any(|(_, end)| end.layers.contains_key(layer))
+    };
+    let known = Layer::ALL.into_iter().filter(is_known);
+    let layers = known.map(|layer| {
         row(&title(layer), &|end| {
             let layer = end.layers.get(&layer)?;
             Some(format!("{} {:3.0} %", ns(&layer.time), layer.share_pct))
         })
     });
-    let is_known = |row: &Vec<String>| row[1..].iter().any(|figure| figure != "-");
-    let mut rows: Vec<Vec<String>> = layers.filter(is_known).collect();
+    let mut rows: Vec<Vec<String>> = layers.collect();
     rows.push(row("sum", &|end| Some(ns(&end.sum))));
     rows.push(row("by the run's CPU accounting", &|end| {
         end.accounted.as_ref().map(ns)

@@ -104,7 +104,9 @@ fn greet(
     if socket.peek(&mut [0])? == 0 {
         return Err(ErrorKind::UnexpectedEof.into());
     }
-    let mut front = Front::start(&shared.front, socket.try_clone()?.into())?;
+    let front = Front::start(&shared.front, socket.try_clone()?.into());
+    let mut front = front
+        .map_err(|error| io::Error::other(format!("cannot start the process for it: {error}")))?;
     let mut frames = Frames::new(0);
     let hello = signing::open(&shared.own, &mut front.channel, &mut frames, until);
     let hello = hello.inspect_err(|_| {

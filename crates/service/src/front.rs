@@ -53,6 +53,8 @@ pub fn failure(error: &io::Error) -> String {
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
             "it ended before it authenticated".to_owned()
         }
+        // What its process, or the service, said of it.
+        ErrorKind::Other => error.to_string(),
         _ => format!("it is not a client of this version of bitcost: {error}"),
     }
 }

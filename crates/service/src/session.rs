@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use bitcost_sys::clock::monotonic_ns;
+use bitcost_sys::process::end;
 
 use crate::frames::Frames;
 use crate::front::Channel;
@@ -12,7 +13,6 @@ use crate::judge::Judge;
 use crate::policy::Policy;
 use crate::relay::{End, Queues, Sides, relay};
 use crate::shared::{Event, Shared};
-use crate::signing::end;
 
 /// The time in which an agent whose input has ended restores its host and ends.
 const LAST_STEPS: Duration = Duration::from_secs(8);

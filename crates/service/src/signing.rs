@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
+use bitcost_sys::process::end;
 use rustls::SignatureScheme;
 
 use crate::frames::{Frames, frame};
@@ -65,19 +66,6 @@ impl Drop for Front {
         if let Some(child) = &mut self.child {
             end(child, LAST_STEPS);
         }
-    }
-}
-
-/// Waits for a process whose input has ended, and kills it where that takes too long.
-pub fn end(child: &mut Child, within: Duration) {
-    let until = Instant::now() + within;
-    while matches!(child.try_wait(), Ok(None)) {
-        if Instant::now() >= until {
-            let _ = child.kill();
-            let _ = child.wait();
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use bitcost_model::conditions::OUTAGE_TIMEOUT_MAX_MS;
 use bitcost_sys::process::wait_ready;
 use bitcost_sys::socket::{self, TCP_RTO_MAX_MS, is_passing};
 use rustix::event::{PollFd, PollFlags};
@@ -20,7 +21,8 @@ pub const PART: usize = 64 << 10;
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
 /// The same of a session, which may outlast an outage: the longest lease of an agent, and some more.
-const UNACKNOWLEDGED_IN_SESSION: Duration = Duration::from_secs(310);
+const UNACKNOWLEDGED_IN_SESSION: Duration =
+    Duration::from_millis(OUTAGE_TIMEOUT_MAX_MS).saturating_add(UNACKNOWLEDGED);
 
 /// The longest time between two retransmissions in a session (`TCP_RTO_MAX_MS`, Linux 6.15), so that it continues soon
 /// after an outage.

@@ -17,9 +17,6 @@ use bitcost_model::settings::{Kind, find, names};
 
 const BASE: &str = "base";
 
-/// Groups of offloads that are named like a setting.
-const OFFLOAD_GROUPS: [&str; 4] = ["tso", "gso", "gro", "lro"];
-
 impl Study {
     /// The study with another value of a setting, or of a group of offloads, as a factor, and with
     /// the comparison of both levels. The value is as typed.
@@ -46,10 +43,10 @@ impl Study {
 
     /// The setting that is changed, and its value.
     fn with_setting(&self, key: &str, value: &str) -> Result<(&'static str, Value), Invalid> {
-        let (setting, typed) = if OFFLOAD_GROUPS.contains(&key) {
+        let (setting, typed) = if OffloadSet::GROUPS.contains(&key) {
             ("offloads", Value::from(offloads(&self.base, key, value)?))
         } else {
-            let known = || names().chain(OFFLOAD_GROUPS);
+            let known = || names().chain(OffloadSet::GROUPS);
             let row = find(key).ok_or_else(|| {
                 let all: Vec<&str> = known().collect();
                 let hint = did_you_mean(key, known());

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::files::Mapping;
 use crate::outcome::checked;
 
-/// What makes a sample be taken: `type` of `struct perf_event_attr`, of whose kinds each is the first.
+/// Samples by the CPU's cycles: `PERF_TYPE_HARDWARE`, whose event 0 they are.
 pub const CPU_CYCLES: u32 = 0;
-/// As [`CPU_CYCLES`], the kernel's timer.
+/// Samples by the kernel's timer: `PERF_TYPE_SOFTWARE`, whose event 0 it is.
 pub const CPU_CLOCK: u32 = 1;
 
 /// `struct perf_event_attr` in its first version.

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
@@ -50,6 +51,24 @@ pub fn silence_outputs() -> io::Result<()> {
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     Ok(())
+}
+
+/// This program, whatever its file is called now (proc_pid_exe(5)).
+pub const OWN_PROGRAM: &str = "/proc/self/exe";
+
+const END_POLL: Duration = Duration::from_millis(1);
+
+/// Waits for a process whose input has ended, and kills it where that takes too long.
+pub fn end(child: &mut Child, within: Duration) {
+    let until = Instant::now() + within;
+    while matches!(child.try_wait(), Ok(None)) {
+        if Instant::now() >= until {
+            let _ = child.kill();
+            let _ = child.wait();
+            return;
+        }
+        std::thread::sleep(END_POLL);
+    }
 }
 
 /// Makes this process, and the programs that it starts later, ignore a signal (signal(2)). With `SIGCHLD`, children that end

@@ -59,10 +59,10 @@ impl Datagrams {
             arrivals: [Arrivals::default(); 2],
             foreign: 0,
             measured_numbers: None,
-            delays: match conditions.delay_variation {
-                true => DelayRecorder::new(tag),
-                false => None,
-            },
+            delays: conditions
+                .delay_variation
+                .then(|| DelayRecorder::new(tag))
+                .flatten(),
         }
     }
 

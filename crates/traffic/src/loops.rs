@@ -23,6 +23,7 @@ pub struct Supply {
     /// Messages of the present length.
     left: u64,
     length: usize,
+    is_datagram: bool,
 }
 
 impl Supply {
@@ -35,6 +36,7 @@ impl Supply {
             last: last as usize,
             left,
             length: size,
+            is_datagram: conditions.workload.is_datagram(),
         }
     }
 
@@ -67,7 +69,7 @@ pub fn send_messages(
     mut send: impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
 ) -> Result<(), Errno> {
     while let Some(length) = supply.length() {
-        if !send_one_message(control, length, &mut send)? {
+        if !send_one_message(control, (length, supply.is_datagram), &mut send)? {
             break;
         }
         supply.took(1);
@@ -82,7 +84,7 @@ pub fn send_messages(
 #[inline]
 fn send_one_message(
     control: &Control,
-    length: usize,
+    (length, is_datagram): (usize, bool),
     send: &mut impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
 ) -> Result<bool, Errno> {
     loop {
@@ -94,7 +96,7 @@ fn send_one_message(
             Ok(bytes) if bytes == length => control.count_message(phase, bytes),
             Ok(bytes) => complete(control, phase, length, bytes, send)?,
             Err(Errno::INTR) => continue,
-            Err(error) if is_transient(error) => {
+            Err(error) if is_datagram && is_transient(error) => {
                 note_failed(control, phase, error);
                 continue;
             }
@@ -184,7 +186,7 @@ pub fn send_batches(
                 count - handed.messages
             }
             Err(Errno::INTR) => count,
-            Err(error) if is_transient(error) => {
+            Err(error) if supply.is_datagram && is_transient(error) => {
                 note_failed(control, phase, error);
                 0
             }

@@ -248,7 +248,8 @@ pub fn apply(socket: impl AsFd, conditions: &Conditions) -> Result<Vec<InEffect>
         return Ok(Vec::new());
     };
     let mut in_effect = Vec::new();
-    if conditions.rate_of == RateOf::Wire {
+    // That of datagrams is reported when they have found it.
+    if conditions.rate_of == RateOf::Wire && !conditions.workload.is_datagram() {
         in_effect.push(InEffect::found(PATH_MTU, mtu_bytes));
     }
     if conditions.pacing != conditions::Pacing::Kernel {

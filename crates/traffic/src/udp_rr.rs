@@ -168,11 +168,10 @@ impl Client {
                         continue;
                     }
                 }
+                Err(Errno::CONNREFUSED) => return Err(self.gone()),
                 // An earlier datagram did not arrive; this request is lost unless it is answered in time.
-                Err(error) if error != Errno::CONNREFUSED && is_transient(error) => {
-                    empty_calls = 0;
-                }
-                Err(error) => return Err(self.gone_or("receive a response", error)),
+                Err(error) if is_transient(error) => {}
+                Err(error) => return Err(TrafficError::errno("receive a response")(error)),
             }
             if control.phase() == Phase::Abort {
                 return Ok(Answer::Halted);
@@ -189,10 +188,9 @@ impl Client {
             match rustix::net::send(&self.socket, &self.request, SendFlags::empty()) {
                 Ok(_) => return Ok(true),
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(error) if error != Errno::CONNREFUSED && is_transient(error) => {
-                    note_failed(control, phase, error);
-                }
-                Err(error) => return Err(self.gone_or("send a request", error)),
+                Err(Errno::CONNREFUSED) => return Err(self.gone()),
+                Err(error) if is_transient(error) => note_failed(control, phase, error),
+                Err(error) => return Err(TrafficError::errno("send a request")(error)),
             }
         }
         Ok(false)
@@ -206,15 +204,11 @@ impl Client {
         length + 1 == self.response.len() && self.response[..numbered] == self.request[..numbered]
     }
 
-    fn gone_or(&self, asked: &str, error: Errno) -> TrafficError {
-        if error == Errno::CONNREFUSED {
-            TrafficError::Peer(format!(
-                "the server at {} is gone: its host says that the port is closed",
-                self.peer
-            ))
-        } else {
-            TrafficError::errno(asked)(error)
-        }
+    fn gone(&self) -> TrafficError {
+        TrafficError::Peer(format!(
+            "the server at {} is gone: its host says that the port is closed",
+            self.peer
+        ))
     }
 }
 

@@ -13,7 +13,7 @@ use bitcost_probe::cpu::CpuProbe;
 
 use super::figure::{Figure, Sent, busy_cpus, cost, lost, packet_bytes};
 use super::table::{Case, Contender};
-use crate::programs::json;
+use crate::programs::{json, median};
 
 /// The congestion control of both hosts, so that the machine's default does not matter; one that
 /// every kernel allows a namespace.
@@ -216,8 +216,7 @@ fn ours(options: &str, case: &Case, field: &Field, seconds: f64) -> Result<Figur
     let document = json(command.args(rate))?;
     let sender = serde_json::from_value(document["records"][0]["sender"].clone())?;
     let taken = &document["mode_search"][0]["steps"][1]["change"]["settings"];
-    let cell = &document["cells"][0];
-    let median = |name: &str| cell[name]["median"].as_f64();
+    let median = |name: &str| median(&document, name).ok();
     let per_second = match case.workload {
         Workload::TcpStream => median("messages_per_second"),
         Workload::UdpStream => {
@@ -233,7 +232,7 @@ fn ours(options: &str, case: &Case, field: &Field, seconds: f64) -> Result<Figur
         ..of_samples(
             case,
             &sender,
-            per_second.with_context(|| format!("no rate in {cell}"))?,
+            per_second.with_context(|| format!("no rate in {document}"))?,
         )
     })
 }

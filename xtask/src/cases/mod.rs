@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::programs::{append, given_or_built, stop_flag};
+use crate::programs::{append, given_or_built, median, require, stop_flag};
 use case::{Own, Table};
 use stand::Stand;
 use table::{Row, table};
@@ -20,7 +20,7 @@ use table::{Row, table};
 /// Which cases, and where their results are kept.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The folder of cases
+    /// The folder of cases, which has them as GROUP/cases/NN-NAME
     #[arg(required_unless_present = "table")]
     folder: Option<PathBuf>,
     /// Cases whose name contains this
@@ -44,6 +44,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(folder) = &arguments.folder {
         let is_root = bitcost_sys::process::effective_uid() == 0;
         ensure!(is_root, "root alone builds the hosts of cases");
+        require(
+            "timeout bash ip taskset iperf3",
+            "coreutils bash iproute2 util-linux iperf3",
+        )?;
         let program = given_or_built(arguments.program.as_deref())?;
         std::fs::create_dir_all(out)?;
         let stop = stop_flag()?;
@@ -80,7 +84,7 @@ fn tested(
         _ => ("throughput_mbps", "-t 4"),
     };
     row.measured = measured.to_owned();
-    let figure = |document: &Value| document["cells"][0][measured]["median"].as_f64();
+    let figure = |document: &Value| median(document, measured).ok();
     let began = Instant::now();
     let judged = stand.test(&format!("{} {more} --prove --budget 30s", own.test), stop);
     row.seconds = began.elapsed().as_secs_f64();
@@ -98,10 +102,11 @@ fn tested(
         row.tried.push((changed, value));
     }
     stand.script("cure")?;
-    let cured = [&own.cured, &own.test]
-        .into_iter()
-        .find(|test| !test.is_empty());
-    let cured = stand.test(&format!("{} {more}", cured.unwrap_or(&own.test)), stop);
+    let cured = match own.cured.is_empty() {
+        true => &own.test,
+        false => &own.cured,
+    };
+    let cured = stand.test(&format!("{cured} {more}"), stop);
     row.cured = figure(&cured.context("with the cure")?);
     judged.map(drop)
 }

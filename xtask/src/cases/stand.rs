@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::case::Own;
-use crate::programs::output;
+use crate::programs::{link_in, output};
 
 /// The prefix of the namespaces.
 const PREFIX: &str = "xtcase";
@@ -65,7 +65,7 @@ impl<'a> Stand<'a> {
 
     /// Runs a script of the case.
     pub fn script(&self, name: &str) -> Result<()> {
-        output(&mut self.shell(&format!("cd {{folder}}; ./{name}.sh {{P}}"))).map(drop)
+        output(&mut self.shell(&format!("cd '{{folder}}'; ./{name}.sh {{P}}"))).map(drop)
     }
 
     /// A line of shell in a folder that goes with the case, where programs keep what they keep.
@@ -85,16 +85,14 @@ impl<'a> Stand<'a> {
     fn bitcost(&self, namespace: &str, first: &str, words: &str) -> Command {
         let namespace = format!("ip netns exec {PREFIX}{namespace}");
         self.shell(&format!(
-            "{first}\nexec {namespace} {} {words}",
+            "{first}\nexec {namespace} '{}' {words}",
             self.program.display()
         ))
     }
 
     /// The link that the service prints.
     fn link(&self) -> Option<String> {
-        let text = fs::read_to_string(self.place.path().join("service.txt")).ok()?;
-        let mut link = text[text.find("bitcost://")?..].split(['\'', '\n', ' ']);
-        link.next().map(str::to_owned)
+        link_in(&fs::read_to_string(self.place.path().join("service.txt")).ok()?)
     }
 
     /// The document of a test with these words, by the service's link instead of its address, beside what competes.

@@ -14,7 +14,7 @@ use serde_json::{Deserializer, Value};
 use tempfile::TempDir;
 
 use super::release::Release;
-use crate::programs::{captured, command, run};
+use crate::programs::{captured, command, median, run};
 
 /// An ordinary user: `nobody`.
 const USER: u32 = 65534;
@@ -110,8 +110,7 @@ impl Root {
         let begin = run.find('{').unwrap_or_default();
         let mut documents = Deserializer::from_str(&run[begin..]).into_iter::<Value>();
         let document = documents.next().transpose()?.unwrap_or_default();
-        let throughput = document["cells"][0]["throughput_mbps"]["median"].as_f64();
-        let mbps = throughput.with_context(|| format!("no throughput in {run}"))?;
+        let mbps = median(&document, "throughput_mbps")?;
         ensure!(mbps > 0.0, "nothing arrived: {run}");
         println!("    {program} test tcp: {mbps:.0} Mbit/s");
         Ok(())

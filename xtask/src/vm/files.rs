@@ -36,7 +36,7 @@ pub fn make_keys(folder: &Path) -> Result<()> {
 pub fn write(archive: &Path, bitcost: &Path, kernel: &Path, keys: Option<&Path>) -> Result<()> {
     let place = tempfile::tempdir()?;
     let root = place.path();
-    for folder in "proc sys dev tmp etc/ssh root/.ssh run/sshd var/lib sbin bin".split(' ') {
+    for folder in "proc sys dev tmp etc/ssh root/.ssh run/sshd var/lib sbin bin lib".split(' ') {
         fs::create_dir_all(root.join(folder))?;
     }
     add_program(root, "init", &std::env::current_exe()?)?;
@@ -60,7 +60,7 @@ pub fn write(archive: &Path, bitcost: &Path, kernel: &Path, keys: Option<&Path>)
             fs::copy(keys.join(name), root.join("root/.ssh").join(name))?;
         }
     }
-    let script = "cp -r \"$1\"/lib/modules lib/; find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 -F \"$0\"";
+    let script = "chmod -R go-w .; cp -r \"$1\"/lib/modules lib/; find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 -F \"$0\"";
     let mut shell = Command::new("sh");
     shell.args(["-ec", script]).current_dir(root);
     output(shell.args([std::path::absolute(archive)?, std::path::absolute(kernel)?])).map(drop)

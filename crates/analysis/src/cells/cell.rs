@@ -7,8 +7,8 @@ use bitcost_stats::{Interval, Spread};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::as_map::as_map;
 use crate::metrics::{Method, SoftirqMeans};
+use bitcost_model::as_map::as_map;
 
 pub const RECEIVE_DEMAND: &str = "receive_service_demand_us_per_kib";
 
@@ -24,9 +24,9 @@ pub const ALONE: &str = "all";
 pub struct Figure {
     /// The median of the runs.
     pub median: f64,
-    /// The lower bound of its 95 % interval.
+    /// The lower bound of its interval, of 95 % unless `level_pct` names another level.
     pub low: Option<f64>,
-    /// The upper bound of its 95 % interval.
+    /// The upper bound of that interval.
     pub high: Option<f64>,
     /// The confidence level of the interval where a single run's program gives it, in per cent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,10 +8,10 @@ use bitcost_model::study::Label;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::as_map::as_map;
 use crate::explain::Kept;
 use crate::metrics::{EmulatorTrouble, Figures, Method, Metric, SoftirqMeans};
 use crate::profile::RunProfile;
+use bitcost_model::as_map::as_map;
 
 bitcost_model::words! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

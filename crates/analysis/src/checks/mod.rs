@@ -7,8 +7,8 @@ use bitcost_stats::Interval;
 use bitcost_study::check::{Check, Claim, Levels};
 use serde::Serialize;
 
-use crate::as_map::as_map;
 use crate::cells::CellRuns;
+use bitcost_model::as_map::as_map;
 use figure::Comparison;
 
 /// The number of runs of each cell from which a statement can pass or fail: the interval of two

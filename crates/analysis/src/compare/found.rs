@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::change::Change;
 use super::verdict::Verdict;
-use crate::as_map::as_map;
 use crate::cells::ALONE;
+use bitcost_model::as_map::as_map;
 
 /// The change in per cent from which a metric is better or worse, unless another threshold is
 /// named.

@@ -55,7 +55,7 @@ impl Run {
         ends: [&EndpointRecord; 2],
         conditions: &Conditions,
     ) -> Result<Run, Unavailable> {
-        let view = facts.view(ends, conditions);
+        let view = facts.view(ends, conditions, None);
         if let Some(reason) = left_out(&view) {
             return Err(Unavailable(reason));
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::drops::Drops;
 use super::readings::sum;
-use crate::as_map::as_map;
+use bitcost_model::as_map::as_map;
 
 /// The number of lost or retransmitted packets up to which the ledger may be wrong by one packet.
 const FEW: u64 = 100;

@@ -60,11 +60,8 @@ pub fn interruption(run: &RunView) -> Option<String> {
 /// Datagrams that do not fit the path, with the incomplete ones that the receiver's kernel gave up.
 fn fragments(run: &RunView) -> Option<String> {
     let (words, most) = run.conditions.in_fragments(path_mtu(run)?)?;
-    let grown = |name| protocols_grown(run.receiver, name);
-    let failed = ["Ip.ReasmFails", "Ip6.ReasmFails"]
-        .into_iter()
-        .filter_map(grown);
-    let failed = match failed.sum::<f64>() {
+    let failed = protocols_grown(run.receiver, &["Ip.ReasmFails", "Ip6.ReasmFails"]);
+    let failed = match failed.unwrap_or(0.0) {
         0.0 => String::new(),
         count => format!("; the receiver gave up incomplete ones {count:.0} times (IpReasmFails)"),
     };

@@ -58,10 +58,7 @@ fn had_no_cpu(end: &EndpointRecord) -> bool {
 
 /// True if IP fragments reached the host, and it made no packet of any of them.
 fn had_only_fragments(receiver: &EndpointRecord) -> bool {
-    let grew = |names: [&str; 2]| {
-        let mut grown = names.iter().map(|name| protocols_grown(receiver, name));
-        grown.any(|count| count > Some(0.0))
-    };
+    let grew = |names: [&str; 2]| protocols_grown(receiver, &names) > Some(0.0);
     grew(["Ip.ReasmReqds", "Ip6.ReasmReqds"]) && !grew(["Ip.ReasmOKs", "Ip6.ReasmOKs"])
 }
 

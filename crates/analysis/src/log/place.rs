@@ -28,6 +28,7 @@ impl PlaceFacts {
         self,
         ends: [&'a EndpointRecord; 2],
         conditions: &'a Conditions,
+        interrupted: Option<&'a str>,
     ) -> RunView<'a> {
         RunView {
             sender: ends[0],
@@ -35,7 +36,7 @@ impl PlaceFacts {
             conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: self.napi_threaded,
-            interrupted: None,
+            interrupted,
         }
     }
 }
@@ -66,9 +67,8 @@ impl FirstRun {
 
     pub fn view(&self) -> RunView<'_> {
         let [sender, receiver] = &self.ends;
-        RunView {
-            interrupted: self.interrupted.as_deref(),
-            ..self.place.view([sender, receiver], &self.conditions)
-        }
+        let interrupted = self.interrupted.as_deref();
+        self.place
+            .view([sender, receiver], &self.conditions, interrupted)
     }
 }

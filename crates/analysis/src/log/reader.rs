@@ -14,14 +14,13 @@ use bitcost_model::search::Decision;
 use bitcost_study::Study;
 use serde::Deserialize;
 
-use super::caveats::interruption;
 use super::error::LogError;
 use super::place::{FirstRun, PlaceFacts};
 use super::row::row_of;
 use crate::cells::{RunRow, Status};
 use crate::experiment::Ladder;
 use crate::explain::{MANY, Proof};
-use crate::metrics::{Figures, RunView};
+use crate::metrics::Figures;
 use crate::profile::{Place, run_profile};
 use crate::summary::Summary;
 
@@ -247,13 +246,10 @@ impl Log {
             run,
             runs: plan.runs.len(),
         })?;
-        let view = RunView {
-            interrupted,
-            ..self.place.unwrap_or_default().view(ends, &cell.conditions)
-        };
+        let place = self.place.unwrap_or_default();
+        let view = place.view(ends, &cell.conditions, interrupted);
         self.summary.is_placed &= self.place.is_some();
         let mut row = row_of(run, &view, self.rows.len() <= MANY);
-        row.interrupted = interruption(&view);
         if plan.runs.len() > 1 && row.interrupted.is_some() {
             // It is made again where the execution is resumed.
             (row.status, row.reason) = (Status::LeftOut, row.interrupted.take());
@@ -263,7 +259,6 @@ impl Log {
             let is_better =
                 |known: &Rc<FirstRun>| !is_left_out && (known.is_left_out || known.run == run);
             if self.first_run.as_ref().is_none_or(is_better) {
-                let place = self.place.unwrap_or_default();
                 self.first_run = Some(Rc::new(FirstRun::of(run, is_left_out, place, &view)));
             }
         }
@@ -296,10 +291,11 @@ impl Log {
     /// Keeps the profiled twin of a run, from its records of sender and receiver.
     fn profile(&mut self, run: u32, ends: [&EndpointRecord; 2]) {
         let plan = self.plan.as_ref();
-        let Some(conditions) = plan.and_then(|plan| plan.conditions_of(run)) else {
+        let Some(cell) = plan.and_then(|plan| plan.cell_of(run)) else {
             return;
         };
-        let view: RunView = self.place.unwrap_or_default().view(ends, conditions);
+        let place = self.place.unwrap_or_default();
+        let view = place.view(ends, &cell.conditions, None);
         let summary = &self.summary;
         let place = |role| Place::of(role, summary.shared_cpus, &summary.ends);
         let profiled = run_profile(&view, place).map(Rc::new);

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::caveats::caveats;
+use super::caveats::{caveats, interruption};
 use super::exclude;
 use super::in_effect::PartsInEffect;
 use crate::cells::{RunRow, Status};
@@ -41,6 +41,7 @@ pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
         is_disturbed: load.is_some(),
         emulator_trouble: trouble,
         caveats: caveats(view, &parts),
+        interrupted: interruption(view),
         notes: [
             parts.notes().into_iter().chain(by_ticks).collect(),
             of_trouble.chain(of_load).chain(of_marks).collect(),

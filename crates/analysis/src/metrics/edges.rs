@@ -96,7 +96,7 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// How much a counter of the protocols of an endpoint's host grew in the window; absent where it is not known.
-pub(crate) fn protocols_grown(end: &EndpointRecord, name: &str) -> Option<f64> {
-    Edges::of(&end.samples)?.grown(&[name])
+/// How much these counters of the protocols of an endpoint's host grew in the window, together; absent where none is known.
+pub(crate) fn protocols_grown(end: &EndpointRecord, names: &[&str]) -> Option<f64> {
+    Edges::of(&end.samples)?.grown(names)
 }

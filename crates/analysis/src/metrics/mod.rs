@@ -26,7 +26,7 @@ pub use disturbance::{Disturbance, disturbance, disturbance_bounds};
 pub(crate) use disturbance::{programs, programs_cpus};
 pub(crate) use edges::{Edges, is_of_first_part, protocols_grown};
 pub use figures::Figures;
-pub use outage::outages;
+pub(crate) use outage::outages;
 pub(crate) use packaging::full_from;
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, emulator_trouble};

@@ -9,9 +9,9 @@ use bitcost_study::{Compared, Study};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::as_map::as_map;
 use crate::cells::{CellRuns, CellSummary, Places, has};
 use crate::metrics::{Better, METRICS, Metric, metric};
+use bitcost_model::as_map::as_map;
 
 /// How much better one level of a factor is than another, and under the name of each metric the
 /// ratio of medians.

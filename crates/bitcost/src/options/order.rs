@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[derive(clap::Args)]
 pub struct Order {
     /// Number of blocks, each of which runs every cell once, in random order; with --until-interval
-    /// the most [default: as the study says]
+    /// their maximum [default: as the study says]
     #[arg(long, value_name = "N", value_parser = parse_blocks, conflicts_with = "budget")]
     blocks: Option<u32>,
     /// Add blocks until the 95 % confidence intervals of the study's ratios, or else of its cells'

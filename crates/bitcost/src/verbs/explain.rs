@@ -68,7 +68,7 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
     }
     let bytes = read_limited(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
     let mut runs: Vec<RunFigures> = Vec::new();
-    let mut take = |run| runs.push(figures((runs.len() as u64 + 1, &run)));
+    let mut take = |run| runs.push(figures(runs.len() as u64 + 1, &run));
     bitcost_import::each(&shown.to_string(), &bytes, &mut take)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     Ok(explain_table(
@@ -80,7 +80,7 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
 
 /// The figures of a run, which is numbered by its line where it has one. A run with a share of lost
 /// data is one of datagrams: a stream loses nothing.
-fn figures((number, found): (u64, &Run)) -> RunFigures {
+fn figures(number: u64, found: &Run) -> RunFigures {
     let size = |factor: &str| match found.imported.levels.get(factor) {
         Some(Label::Number(bytes)) => Some(*bytes as f64),
         _ => None,

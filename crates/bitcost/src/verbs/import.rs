@@ -79,7 +79,7 @@ fn write(
     let missing: Vec<&Path> = missing.collect();
     let written = Writer::create(parent, &folder, 0).and_then(|writer| {
         let folder = writer.folder().to_owned();
-        let counts = append(writer, files, execution, [&began, &[end]]).inspect_err(|_| {
+        let counts = append(writer, files, execution, (&began, &end)).inspect_err(|_| {
             let _ = std::fs::remove_dir_all(&folder);
         });
         Ok((folder, counts?))
@@ -96,7 +96,7 @@ fn append(
     mut writer: Writer,
     files: &[Content],
     mut execution: Execution,
-    [began, end]: [&[Event]; 2],
+    (began, end): (&[Event], &Event),
 ) -> Result<[usize; 2], StoreError> {
     for event in began {
         writer.append(event)?;
@@ -117,9 +117,7 @@ fn append(
         });
     }
     written?;
-    for event in end {
-        writer.append(event)?;
-    }
+    writer.append(end)?;
     Ok(counts)
 }
 

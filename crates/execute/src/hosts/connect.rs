@@ -12,11 +12,11 @@ use bitcost_model::Unavailable;
 use bitcost_model::event::NamedHosts;
 use bitcost_model::protocol::Peer;
 use bitcost_service::link::LINK_VARIABLE;
+use bitcost_sys::process::OWN_PROGRAM;
 
 use super::bootstrap::{self, Bootstrap, COPY_FAILS, NO_FOLDER, NO_SUDO};
 use super::named::Host;
 use super::{iperf3, slurm};
-use crate::identity::OWN;
 
 const CONNECT: &str = "ConnectTimeout=5";
 
@@ -206,7 +206,7 @@ impl Host {
 }
 
 fn own(words: &[&str]) -> Command {
-    let mut command = Command::new(OWN);
+    let mut command = Command::new(OWN_PROGRAM);
     command.args(words);
     command
 }

@@ -173,7 +173,7 @@ impl LogFile {
     }
 
     /// The log in `folder`, which was just written.
-    pub fn written(folder: &Path, facts: Metadata) -> LogFile {
+    pub(super) fn written(folder: &Path, facts: Metadata) -> LogFile {
         LogFile {
             folder: folder.to_owned(),
             length: facts.len(),

@@ -55,21 +55,12 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     if let Some(setting) = SETTINGS.iter().find(is_refused) {
         return needs(&setting.option());
     }
-    for asked in &conditions.host_settings {
+    let mut asked = conditions.host_settings.iter();
+    if let Some(asked) = asked.find(|asked| asked.endpoint != Some(Role::Sender)) {
         let name = asked.setting.name();
-        match asked.endpoint {
-            Some(Role::Sender) => {}
-            Some(Role::Receiver) => {
-                return needs(&format!(
-                    "the setting {name} of the receiver's host (as in `sender: …` it may be set at this host)"
-                ));
-            }
-            None => {
-                return Err(Invalid(format!(
-                    "{name} would be set at both hosts, and the iperf3 server's host has no bitcost; set it here alone: `sender: VALUE`"
-                )));
-            }
-        }
+        return Err(Invalid(format!(
+            "{name} would be set at the iperf3 server's host, which has no bitcost; set it at this host alone: `sender: VALUE`"
+        )));
     }
     possible(conditions).map_err(Invalid)
 }

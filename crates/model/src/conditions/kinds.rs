@@ -114,5 +114,8 @@ pub const TRANSACTION_MAX: u32 = 1 << 24;
 /// Most transactions per second that an open loop may be asked for.
 pub const TRANSACTION_RATE_MAX: u32 = 10_000_000;
 
+/// The longest time without any data for which a run waits, in ms.
+pub const OUTAGE_TIMEOUT_MAX_MS: u64 = 300_000;
+
 /// The timestamp option as Linux pads it, in bytes (RFC 7323).
 pub const TCP_TIMESTAMPS: u32 = 12;

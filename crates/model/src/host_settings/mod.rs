@@ -140,6 +140,9 @@ words! {
 }
 
 impl OffloadSet {
+    /// The groups that a set is about, by ethtool's names.
+    pub const GROUPS: [&str; 4] = ["tso", "gso", "gro", "lro"];
+
     /// Whether it turns a group on, such as "gso".
     pub fn turns_on(self, group: &str) -> bool {
         match self {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const CACHED_METRICS: &str = "tcp_metrics";
 /// The value of that entry where nothing was remembered.
 pub const NO_CACHED_METRICS: &str = "none";
-/// The name of the entry for the MTU of a paced sender's path, where its rate counts headers.
+/// The name of the entry for the MTU of the path: of datagrams, and of a paced sender whose rate counts headers.
 pub const PATH_MTU: &str = "path_mtu_bytes";
 
 /// The name of the entry of [`InEffect`] for the CPUs to which an interface's kernel threads are

@@ -161,12 +161,13 @@ impl Topology {
             return Ok(());
         };
         let [near, far] = &self.links[index].ends;
-        ensure(false, &At::Link(index), || {
-            format!(
+        Err(Problem {
+            at: At::Link(index),
+            message: format!(
                 "the link of {} and {} closes a loop of switches, and spanning tree is off: a broadcast would \
                  circulate for ever; leave this link out, or make one of them a router",
                 near.node, far.node
-            )
+            ),
         })
     }
 

@@ -27,7 +27,7 @@ pub use netdev::{Napi, Netdev};
 pub use qdisc::{Discipline, Parameters, Qdisc, ROOT, Statistics, discipline};
 pub use records::{AddressRecord, RouteRecord};
 pub use route::Route;
-pub use rtnl::{IFF_UP, Link, Rtnl, VethPair};
+pub use rtnl::{Link, Rtnl, VethPair};
 pub use super_packets::Limit;
 pub use tcp_metrics::{PeerMetrics, TcpMetrics};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

@@ -18,7 +18,7 @@ const VETH_INFO_PEER: u16 = 1;
 const IFA_F_NODAD: u8 = 0x02;
 
 /// The flag of [`Link::flags`] of a link that is up.
-pub const IFF_UP: u32 = 0x1;
+const IFF_UP: u32 = 0x1;
 
 /// The flag of [`Link::flags`] of a link that is operational (RFC 2863).
 const IFF_RUNNING: u32 = 0x40;
@@ -50,7 +50,7 @@ pub struct Link {
     /// The largest MTU that its driver supports, in bytes; `None` when it reports none (or before
     /// Linux 4.19).
     pub mtu_max_bytes: Option<u32>,
-    /// Its flags, such as [`IFF_UP`] (netdevice(7)).
+    /// Its flags, such as `IFF_UP` (netdevice(7)).
     pub flags: u32,
     /// The kind of a virtual device, such as "veth"; `None` for hardware and loopback.
     pub kind: Option<String>,

@@ -3,7 +3,6 @@
 //! The record names the mode. No mode replaces another: a mode that the kernel refuses is an error.
 
 mod mover;
-mod stream_receiver;
 mod tcp_sendfile;
 mod tcp_splice;
 mod tcp_truncate;

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, ReceiveSize, Waiting};
 use bitcost_model::record::FlowRecord;
 use bitcost_sys::datagram::Wait;
 use rustix::io::Errno;
 
-use super::stream_receiver::StreamReceiver;
 use crate::control::{Control, Phase};
 use crate::datagrams::Datagrams;
 use crate::flow::Sent;
-use crate::loops::{Handed, Supply, send_batches, send_messages};
+use crate::loops::{Handed, Supply, receiver_delay, send_batches, send_messages};
+use crate::low_water::LowWater;
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 
@@ -143,19 +144,21 @@ where
 }
 
 struct ByteReceiver<C, const N: usize> {
-    stream: StreamReceiver,
+    delay: Duration,
+    low_water: LowWater,
     call: C,
     counters: Counters<N>,
 }
 
-/// A receiver of a stream. `call` receives once and returns the number of bytes; it counts by
+/// A receiver of a stream until the sender has ended the connection. `call` receives once and returns the number of bytes; it counts by
 /// `names`.
 pub fn byte_receiver<C, const N: usize>(on: &Place, names: [&'static str; N], call: C) -> Prepared
 where
     C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send + 'static,
 {
     Ok(Box::new(ByteReceiver {
-        stream: StreamReceiver::of(on.conditions, on.socket),
+        delay: receiver_delay(on.conditions),
+        low_water: LowWater::of(on.conditions, on.socket),
         call,
         counters: (names, [0; N]),
     }))
@@ -166,14 +169,34 @@ where
     C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send,
 {
     fn run(&mut self, on: Moving) -> Result<(), Errno> {
-        self.stream.receive(on.socket, on.control, || {
-            (self.call)(on.socket, &mut self.counters.1)
-        })
+        self.low_water.begin();
+        loop {
+            let phase = on.control.phase();
+            if phase == Phase::Abort {
+                return Ok(());
+            }
+            if self.low_water.is_due(phase) {
+                self.low_water.settle(on.socket, on.control);
+            }
+            match (self.call)(on.socket, &mut self.counters.1) {
+                Ok(0) => return Ok(()),
+                Ok(length) => on.control.count_call(on.control.phase(), length),
+                Err(Errno::AGAIN) => {
+                    on.control.count_empty();
+                    continue;
+                }
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error),
+            }
+            if !self.delay.is_zero() {
+                on.control.sleep(self.delay);
+            }
+        }
     }
 
     fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
         outcome.mode_counters = by_name(&self.counters);
-        outcome.low_water_bytes = self.stream.low_water_bytes();
+        outcome.low_water_bytes = self.low_water.in_effect();
     }
 }
 

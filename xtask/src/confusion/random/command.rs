@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::draw::Situation;
 use super::factor::Kind;
 use crate::confusion::quota::{Quota, inside};
+use crate::programs::median;
 
 /// Length of the test that is judged, in seconds.
 const JUDGED_SECONDS: &str = "2";
@@ -107,13 +108,12 @@ fn document(mut command: Command) -> Result<Value> {
 }
 
 fn measured(situation: &Situation, document: &Value) -> Result<Measured> {
-    let median = |name: &str| document["cells"][0][name]["median"].as_f64();
     let (rate, messages) = match situation.workload {
         "rr" => ("transactions_per_second", "transactions_per_second"),
         _ => ("throughput_mbps", "messages_per_second"),
     };
     Ok(Measured {
-        rate: median(rate).context("no throughput")?,
-        messages: median(messages).context("no messages")?,
+        rate: median(document, rate)?,
+        messages: median(document, messages)?,
     })
 }

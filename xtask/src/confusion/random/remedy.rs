@@ -25,13 +25,12 @@ const SCALED: [(&str, Kind, f64, f64); 10] = [
 ];
 
 /// Parts of a remedy that are options.
-const OPTIONS: [(&str, &[&str]); 7] = [
+const OPTIONS: [(&str, &[&str]); 6] = [
     ("--tcp-buffers", &["--tcp-buffers", "67108864"]),
     (
         "larger receive calls",
         &["--set", "receive_size_bytes=auto"],
     ),
-    ("--send-mode writev", &["--send-mode", "writev"]),
     ("(bbr)", &["-C", "bbr"]),
     ("--mode auto", &["--mode", "auto"]),
     ("busy polling", &["--set", "busy_poll_us=50us"]),

@@ -101,13 +101,6 @@ pub fn in_effect<'a>(run: &'a Value, endpoint: &str, name: &str) -> Option<&'a s
     all.iter().find(|row| row["name"] == name)?["actual"].as_str()
 }
 
-/// The median of a metric of the only cell.
-pub fn median(run: &Value, name: &str) -> Result<f64> {
-    let cell = &run["cells"][0];
-    let median = cell[name]["median"].as_f64();
-    median.with_context(|| format!("no {name} in {cell}"))
-}
-
 /// A lab that the ordinary user keeps running; it is stopped when this is dropped.
 pub struct StandingLab(Child);
 

@@ -146,7 +146,7 @@ fn unseen(signals: &Signals) -> Option<Candidate> {
     let lost = PATH_LOSS.suspect(0.9, evidence).of_change();
     Some(match loss.largest {
         Some(most) => lost.with_remedy(&format!(
-            "use messages that fit one packet (-l {most} or less): now the loss of one fragment loses the datagram"
+            "use messages that fit one packet (-l {most} or less): a datagram is lost when one of its fragments is"
         )),
         None => lost,
     })

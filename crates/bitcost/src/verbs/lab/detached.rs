@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use bitcost_sys::process::{leave_session, silence_outputs};
+use bitcost_sys::process::{OWN_PROGRAM, leave_session, silence_outputs};
 
 use crate::failure::Failure;
 use crate::output;
@@ -19,7 +19,7 @@ pub fn start() -> Result<(), Failure> {
             "cannot start the process that keeps the lab: {error}"
         ))
     };
-    let mut background = Command::new("/proc/self/exe")
+    let mut background = Command::new(OWN_PROGRAM)
         .args(std::env::args_os().skip(1))
         .arg(format!("--{BACKGROUND}"))
         .stdin(Stdio::null())

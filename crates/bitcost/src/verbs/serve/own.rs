@@ -14,6 +14,7 @@ use bitcost_service::confine::give_up_rights;
 use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
 use bitcost_service::{Event, FRONT_VERB, OwnKey, Service, confined, front_of};
+use bitcost_sys::process::OWN_PROGRAM;
 
 use super::clients::Clients;
 use super::listening::{self, cannot_listen};
@@ -158,7 +159,7 @@ pub fn run(place: &Place, rules: Rules) -> Result<(), Failure> {
 
 /// A process of this program in a separate process group: Ctrl-C is for the service, which ends it in an orderly way.
 fn of_this_program(words: &[&str]) -> Command {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(OWN_PROGRAM);
     command.args(words).process_group(0);
     command
 }

@@ -84,11 +84,15 @@ pub(super) fn by_levels(execution: &Findings, cell: &CellSummary) -> Vec<(i64, u
 
 pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> String {
     let (several, one): (Vec<_>, Vec<_>) = cells.partition(|cell| cell.runs > 1);
+    let is_bounded = |cell: &&CellSummary| cell.has_bounds();
     if several.is_empty() {
-        return "One run each, so there are no intervals.".to_owned();
+        return match one.iter().any(is_bounded) {
+            true => "One run each, with the intervals that its program gives.".to_owned(),
+            false => "One run each, so there are no intervals.".to_owned(),
+        };
     }
     let words = intervals_of(several.into_iter());
-    match one.is_empty() {
+    match one.iter().all(is_bounded) {
         true => format!("Medians with their {words}."),
         false => format!("Medians with their {words}; cells of one run have none."),
     }

@@ -4,7 +4,8 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::vm::inside::guest::{StandingLab, bitcost, lab_file, median, two_hosts};
+use crate::programs::median;
+use crate::vm::inside::guest::{StandingLab, bitcost, lab_file, two_hosts};
 
 /// The results of netem and of the emulator, by their names on the command line.
 fn both<T>(measure: impl Fn(&str) -> Result<T>) -> Result<[T; 2]> {

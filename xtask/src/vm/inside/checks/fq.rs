@@ -3,7 +3,8 @@
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-use crate::vm::inside::guest::{bitcost, in_effect, median};
+use crate::programs::median;
+use crate::vm::inside::guest::{bitcost, in_effect};
 
 /// The largest difference in per cent between the rate of a second and the requested rate: a sender
 /// wakes when half of its buffer is free, 46 datagrams of 2500.

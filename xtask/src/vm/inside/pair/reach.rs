@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::hosts::{FAR_ADDRESS, eventually, sh};
 use super::tested::{OVER_SSH, carried, run, test};
+use crate::programs::link_in;
 use crate::vm::inside::port::{Role, is_short};
 
 pub(super) fn over_ssh() -> Result<String> {
@@ -36,10 +37,7 @@ impl Service {
         };
         service.link = eventually(Duration::from_secs(20), || {
             let said = sh(Role::Far, "cat /tmp/service.txt")?;
-            let at = said.find("bitcost://");
-            let at = at.with_context(|| format!("the service prints no link: {said}"))?;
-            let link = said[at..].split(['\'', '\n', ' ']).next();
-            Ok(link.unwrap_or_default().to_owned())
+            link_in(&said).with_context(|| format!("the service prints no link: {said}"))
         })?;
         Ok(service)
     }

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::hosts::sh;
 use super::tested::{OVER_SSH, carried, started, test};
-use crate::vm::inside::guest::{in_effect, median};
+use crate::programs::median;
+use crate::vm::inside::guest::in_effect;
 use crate::vm::inside::port::Role;
 
 /// Makes a run with these words, in which both hosts must show all of this by a command.

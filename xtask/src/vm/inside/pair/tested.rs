@@ -8,7 +8,8 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::hosts::sent_bytes;
-use crate::vm::inside::guest::{Outcome, command, median};
+use crate::programs::median;
+use crate::vm::inside::guest::{Outcome, command};
 
 /// Words for a host that ssh reaches, whose data go over the interface for them.
 pub const OVER_SSH: &[&str] = &["--receiver", "ssh:far", "--receiver-dev", "eth1"];

@@ -7,6 +7,7 @@ use bitcost_lab::registry::Description;
 use bitcost_lab::{NodeKind, Topology};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::units::counted;
+use bitcost_sys::process::OWN_PROGRAM;
 
 use super::super::{running::running, set, show};
 use super::words::{program, split};
@@ -98,7 +99,7 @@ struct Shell<'a> {
 
 impl Shell<'_> {
     fn command(&self, node: &str, words: &[String]) -> Command {
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(OWN_PROGRAM);
         command
             .args(["lab", "exec", "--lab", &self.lab.name, node, "--"])
             .args(words);
@@ -145,7 +146,7 @@ impl Shell<'_> {
             )));
         };
         let options = &rest[rest.iter().take(2).take_while(is_host).count()..];
-        let fixed = ["/proc/self/exe", "test", workload, to].map(str::to_owned);
+        let fixed = [OWN_PROGRAM, "test", workload, to].map(str::to_owned);
         self.run(from, &[&fixed, options].concat())
     }
 
@@ -185,7 +186,7 @@ impl Shell<'_> {
             interval_ms: 0,
             wait_ms: 1000,
         };
-        let words = [&["/proc/self/exe".to_owned()], &request.words()[..]].concat();
+        let words = [&[OWN_PROGRAM.to_owned()], &request.words()[..]].concat();
         let mut command = self.command(from, &words);
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         Ok(quiet.status().map_err(cannot_start)?.success())

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-pub(crate) fn as_map<K: Serialize, V: Serialize, S: Serializer>(
+pub fn as_map<K: Serialize, V: Serialize, S: Serializer>(
     pairs: &[(K, V)],
     to: S,
 ) -> Result<S::Ok, S::Error> {
