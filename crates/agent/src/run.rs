@@ -7,13 +7,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bitcost_model::counters::ForeignLoad;
-use bitcost_model::protocol::{Addresses, FromAgent, Origin, Part, Prepare, SentCounts};
+use bitcost_model::protocol::{Addresses, FromAgent, Origin, Part, Peer, Prepare, SentCounts};
 use bitcost_model::record::{
     EndpointRecord, FlowRecord, InEffect, PATH_MTU, PartRecord, Role, implausible,
 };
 use bitcost_probe::Socket;
 use bitcost_probe::core_to_core::{CoreToCoreMeter, EVERY};
-use bitcost_probe::foreign::{Census, Own, process_of};
+use bitcost_probe::foreign::{Census, Own, is_at, process_of};
 use bitcost_sys::netlink::PeerMetrics;
 use bitcost_traffic::{Control, Flow, Phase, Sent};
 
@@ -217,7 +217,7 @@ impl Endpoint {
         let distance = self.distance();
         let mut watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
         let core_to_core = distance.and_then(|meter| meter.finish().ok());
-        let foreign = self.foreign_since(before, peer_origin.as_ref());
+        let foreign = self.foreign_since(before, peer_origin.as_ref(), &peers);
         let profiler = watched.profiler.take();
         let record = self.finish(threads, watched, in_effect, settings)?;
         // Names of functions and threads are looked for when the traffic has ended.
@@ -236,11 +236,24 @@ impl Endpoint {
 
     /// The CPU time of other programs since the reading before the traffic. Processes of either
     /// endpoint are the run's where both are on this host.
-    fn foreign_since(&self, before: Option<Census>, peer: Option<&Origin>) -> Option<ForeignLoad> {
+    fn foreign_since(
+        &self,
+        before: Option<Census>,
+        peer: Option<&Origin>,
+        addresses: &Addresses,
+    ) -> Option<ForeignLoad> {
         let ticks = bitcost_probe::cpu::ticks_per_second();
-        let now = Census::take()?;
+        let (before, now) = (before?, Census::take()?);
         let own = self.own(&now, peer)?;
-        Some(now.since(&before?, &own, ticks))
+        let load = now.since(&before, &own, ticks);
+        if self.prepare.peer == Peer::Bitcost {
+            return Some(load);
+        }
+        // The other endpoint names no process: it is the one with the sockets.
+        let ports: Vec<u16> = addresses.iter().flatten().map(|at| at.port()).collect();
+        let programs = load.programs.iter().map(|program| program.pid);
+        let own = own.with(programs.filter(|pid| is_at(*pid, &ports)));
+        Some(now.since(&before, &own, ticks))
     }
 
     fn own(&self, now: &Census, peer: Option<&Origin>) -> Option<Own> {

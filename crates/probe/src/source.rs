@@ -59,6 +59,8 @@ pub struct Between {
     pub nodes: Vec<Node>,
     /// The file with the counters of its link emulators; absent if there are none.
     pub emulators: Option<PathBuf>,
+    /// The file with the state of the running lab in one of whose nodes this is; absent outside of one.
+    pub lab: Option<PathBuf>,
 }
 
 impl Between {
@@ -69,7 +71,11 @@ impl Between {
             let pid = path.strip_prefix("/proc").ok()?.iter().next()?;
             pid.to_str()?.parse().ok()
         };
-        let mut daemons: Vec<u32> = nodes.chain(&self.emulators).filter_map(daemon).collect();
+        let mut daemons: Vec<u32> = nodes
+            .chain(&self.emulators)
+            .chain(&self.lab)
+            .filter_map(daemon)
+            .collect();
         daemons.dedup();
         daemons
     }

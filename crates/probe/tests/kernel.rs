@@ -32,6 +32,7 @@ fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
         sockets: Rc::from(vec![sockets]),
         tcp_info: |_: &OwnedFd| None,
         between: Between {
+            lab: None,
             nodes,
             emulators: None,
         },

@@ -78,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let between = Between {
         nodes: arguments.between.clone(),
         emulators: arguments.emulators.clone(),
+        lab: std::env::var_os(bitcost_lab::inside::STATE).map(Into::into),
     };
     let parent = match arguments.of_service {
         true => Parent::Service,

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
 
 pub use self::census::{Census, Process, parse};
-pub use self::own::{Own, own_origin, parent_origin, process_of};
+pub use self::own::{Own, is_at, own_origin, parent_origin, process_of};
 
 const NAMED: usize = 5;
 

@@ -34,6 +34,12 @@ impl Own {
                 .any(|ancestor| self.roots.contains(&ancestor))
     }
 
+    /// The same where the time of these processes is the run's, too.
+    pub fn with(self, helpers: impl IntoIterator<Item = u32>) -> Own {
+        let own_time = self.own_time.into_iter().chain(helpers).collect();
+        Own { own_time, ..self }
+    }
+
     /// Whether the time of this process is the run's, without that of its children.
     pub(super) fn has_own_time_of(&self, pid: u32) -> bool {
         self.own_time.contains(&pid)
@@ -67,6 +73,26 @@ pub fn parent_origin() -> Option<Origin> {
     }
 }
 
+/// Whether a process has a socket at one of these ports: an endpoint that is no bitcost.
+pub fn is_at(pid: u32, ports: &[u16]) -> bool {
+    let table = |name| read::text(&format!("/proc/{pid}/net/{name}")).unwrap_or_default();
+    let tables = ["tcp", "tcp6", "udp", "udp6"].map(table);
+    let inode = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (_, port) = fields.get(1)?.rsplit_once(':')?;
+        let port = u16::from_str_radix(port, 16).ok()?;
+        let inode = fields.get(9).filter(|_| ports.contains(&port))?;
+        Some(format!("socket:[{inode}]"))
+    };
+    let lines = tables.iter().flat_map(|table| table.lines());
+    let sockets: Vec<String> = lines.filter_map(inode).collect();
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter();
+    let mut links = files
+        .flatten()
+        .filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    links.any(|link| sockets.iter().any(|socket| link.as_os_str() == &**socket))
+}
+
 /// The number here of the process that is this origin, which may be in an inner PID namespace;
 /// absent where it is on another host, has ended, or is outside of what `/proc` shows.
 pub fn process_of(census: &Census, origin: &Origin) -> Option<u32> {
@@ -85,6 +111,16 @@ pub fn process_of(census: &Census, origin: &Origin) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_is_known_by_the_port_of_its_socket() {
+        let listening = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listening.local_addr().expect("its address").port();
+        let own = std::process::id();
+        assert!(is_at(own, &[port]));
+        drop(listening);
+        assert!(!is_at(own, &[port]));
+    }
 
     #[test]
     fn a_process_is_found_by_its_boot_number_and_start() {
