@@ -100,6 +100,37 @@ pub fn put(command: &mut Vec<String>, words: &[&str]) {
     }
 }
 
+/// The letters of options that remedies name in full.
+const LETTERS: [(&str, &str); 5] = [
+    ("--message-size", "-l"),
+    ("--mss", "-M"),
+    ("--congestion", "-C"),
+    ("--rate", "-b"),
+    ("--flows", "-P"),
+];
+
+/// The words of a command line with what a remedy of `--json` adds to it and leaves away, as a shell reads them; absent where it
+/// does neither.
+pub fn remedied(command: &[String], remedy: &Value) -> Option<Vec<String>> {
+    let mut changed = command.to_vec();
+    let said = ["removes", "options"].map(|key| remedy[key].as_str().unwrap_or_default());
+    let named = said.into_iter().flat_map(|text| text.split("--").skip(1));
+    for option in named {
+        let (name, value) = option.trim().split_once(' ').unwrap_or((option.trim(), ""));
+        let name = format!("--{name}");
+        let letters = LETTERS.iter().filter(|(long, _)| *long == name);
+        letters.for_each(|(_, letter)| put(&mut changed, &[letter]));
+        // Each setting by name is an option of its own.
+        let words = [&*name, value];
+        match &*name {
+            "--set" => changed.extend(words.map(str::to_owned)),
+            _ if value.is_empty() => put(&mut changed, &words[..1]),
+            _ => put(&mut changed, &words),
+        }
+    }
+    (changed != command).then_some(changed)
+}
+
 /// Adds a line of JSON to a file.
 pub fn append(path: &Path, line: &impl Serialize) -> Result<()> {
     let mut options = std::fs::OpenOptions::new();

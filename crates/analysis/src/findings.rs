@@ -10,7 +10,7 @@ use bitcost_stats::Interval;
 
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
-use crate::experiment::{Ladder, apply};
+use crate::experiment::{Base, Ladder, apply, remedies};
 use crate::explain::{ExplainedCell, Explanation, Limiter, Proof, explanation};
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::mesh::{MeshFindings, mesh};
@@ -44,6 +44,17 @@ pub struct Findings {
 pub struct LogPlace {
     pub path: PathBuf,
     pub bytes: u64,
+}
+
+impl Base {
+    /// The test of these findings; absent where it has several cells, or no run that is used.
+    pub fn of(findings: &Findings) -> Option<Base> {
+        let planned = findings.summary.planned.len();
+        let [cell] = &findings.explanation.cells[..] else {
+            return None;
+        };
+        Base::of_cell(&findings.summary, cell, 0).filter(|_| planned == 1)
+    }
 }
 
 /// The factor of a test, which has one level.
@@ -100,6 +111,7 @@ impl Findings {
             first_run,
         };
         proof.into_iter().for_each(|proof| found.prove(proof));
+        found.advise();
         found.mesh = mesh(&found.summary, &|cell| found.limiter(cell));
         Ok(found)
     }
@@ -108,6 +120,19 @@ impl Findings {
     pub fn prove(&mut self, proof: Proof) {
         if let Some(cell) = self.explanation.cells.first_mut() {
             apply(cell, proof);
+        }
+        self.advise();
+    }
+
+    /// Adds what to do about what limits each cell.
+    fn advise(&mut self) {
+        // Figures alone explain only cells with runs.
+        if self.explanation.cells.len() != self.summary.planned.len() {
+            return;
+        }
+        for (number, cell) in self.explanation.cells.iter_mut().enumerate() {
+            let base = Base::of_cell(&self.summary, cell, number);
+            cell.remedies = base.map_or_else(Vec::new, |base| remedies(&base, cell));
         }
     }
 

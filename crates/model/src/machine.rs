@@ -31,6 +31,7 @@ pub const SYSCTLS: &[&str] = &[
     "net.core.skb_defer_max",
     "net.core.wmem_default",
     "net.core.wmem_max",
+    "net.ipv4.ipfrag_high_thresh",
     "net.ipv4.tcp_adv_win_scale",
     "net.ipv4.tcp_autocorking",
     "net.ipv4.tcp_available_congestion_control",

@@ -165,6 +165,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "interval_ms",
         "to repeat a test, start `bitcost test` from cron or a systemd timer",
     ),
+    (
+        "others",
+        "what other programs took is `foreign_cpu_pct`, and a caveat; where it matters for the limiter, `detail` says so",
+    ),
 ];
 
 /// That a name is gone and what to use instead, as a sentence.

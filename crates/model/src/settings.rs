@@ -370,15 +370,20 @@ pub fn apply(changes: &Changes, conditions: &mut Conditions) -> Result<(), Inval
     changes.try_for_each(|(name, value)| change(conditions, name, value))
 }
 
-/// These changes as options of `bitcost test`.
+/// These changes as options of `bitcost test`, as a shell reads them.
 pub fn options(changes: &Changes) -> String {
-    let options = changes
-        .iter()
-        .map(|(name, value)| match find(name).and_then(|of| of.flag) {
-            Some(flag) => format!("--{} {value}", flag.long),
-            None => format!("--set {name}={value}"),
-        });
-    options.collect::<Vec<_>>().join(" ")
+    let option = |(name, value): (&String, &String)| {
+        let (option, value) = match find(name).and_then(|of| of.flag) {
+            Some(flag) => (flag.long, value.clone()),
+            None => ("set", format!("{name}={value}")),
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "=:,.-_/%+".contains(c);
+        match value.chars().all(is_plain) {
+            true => format!("--{option} {value}"),
+            false => format!("--{option} '{value}'"),
+        }
+    };
+    changes.iter().map(option).collect::<Vec<_>>().join(" ")
 }
 
 /// Sets a setting as a change of a run that has its settings already: what is set at one host alone leaves the other host

@@ -3,7 +3,7 @@
 
 use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::cells::{COVERED_FROM, CellSummary, RECEIVE_DEMAND, has};
-use bitcost_analysis::explain::{ExplainedCell, Explanation, Limiter, OTHERS_PCT, Warning};
+use bitcost_analysis::explain::{ExplainedCell, Explanation, Limiter, Warning};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::statistics::Interval;
@@ -338,15 +338,7 @@ pub(crate) fn of_cells(explanation: &Explanation) -> String {
         let why = verdicts().next().map(|verdict| verdict.chosen.detail);
         limiters += &around(": ", &why.unwrap_or_default(), "");
     }
-    let disturbed = verdicts()
-        .filter(|verdict| verdict.others.is_some())
-        .count();
-    match (disturbed, explanation.cells.len()) {
-        (0, _) => limiters,
-        (count, all) => format!(
-            "other programs took over {OTHERS_PCT} % of a CPU in {count} of {all} cells; {limiters}"
-        ),
-    }
+    limiters
 }
 
 /// `receiver's CPU (likely): in the kernel, in its interface's NAPI thread`.
@@ -355,7 +347,7 @@ pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
         return "unknown: no run can be explained".to_owned();
     };
     let shares = cell.shares();
-    let words = if shares.len() > 1 {
+    if shares.len() > 1 {
         let share = |(limiter, share): &(Limiter, f64)| format!("{limiter} {:.0} %", 100.0 * share);
         shares.iter().map(share).collect::<Vec<_>>().join(", ")
     } else {
@@ -365,8 +357,5 @@ pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
         };
         let detail = around(": ", &verdict.chosen.detail, "");
         format!("{}{confidence}{detail}", verdict.limiter())
-    };
-    // The load of other programs is first where that is much.
-    let others = verdict.others.as_ref().map(ToString::to_string);
-    around("", &others.unwrap_or_default(), "; ") + &words
+    }
 }

@@ -15,6 +15,7 @@ use bitcost_model::{harmless, modes};
 use crate::answer::of_cell;
 use crate::block::Block;
 use crate::experiment::proof_sentence;
+use crate::explained::remedy;
 use crate::lines::Lines;
 use crate::losses::{losses, sentence};
 use crate::number;
@@ -51,19 +52,20 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     blocks.push(Block::labelled("bottleneck", of_cell(limiter)));
     let proof = limiter.and_then(|cell| cell.proof.as_ref());
     blocks.extend(proof.map(|proof| Block::labelled("experiment", proof_sentence(proof))));
-    let remedy = limiter.and_then(remedy);
-    blocks.extend(remedy.map(|words| Block::labelled("remedy", words)));
+    let words = limiter.and_then(what_to_do);
+    blocks.extend(words.map(|words| Block::labelled("remedy", words)));
     let caveats = caveats_of(run).into_iter();
     blocks.extend(caveats.map(|words| Block::labelled("caveat", words)));
     blocks
 }
 
-/// What to change about the bottleneck. Absent where no limiter is known, or it differs within the
+/// What to change about the bottleneck. Absent where no limiter is known and nothing gained, or it differs within the
 /// run.
-fn remedy(cell: &ExplainedCell) -> Option<String> {
-    let verdict = cell.verdict()?;
-    let is_one = cell.shares().len() == 1 && !verdict.limiter().is_unknown();
-    (is_one || verdict.others.is_some()).then(|| verdict.remedy())
+fn what_to_do(cell: &ExplainedCell) -> Option<String> {
+    let is_known = !cell.verdict()?.limiter().is_unknown();
+    let gained = cell.remedies.iter().any(|one| one.gain.is_some());
+    let is_one = cell.shares().len() == 1 && (is_known || gained);
+    is_one.then(|| remedy(cell)).flatten()
 }
 
 /// `TCP stream, 131072-byte messages, cubic, 10 s, h1 to h2 in lab wire`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_analysis::explain::Verdict;
-use bitcost_render::explained::verdict_text;
+use bitcost_render::explained::evidence_text;
 
 use super::recording::{Models, Trial};
 
@@ -46,7 +46,7 @@ impl Row {
     /// The findings of a trial that is not right: its verdict and its signals.
     pub fn why(&self, trial: &Trial) -> String {
         let (scenario, repeat) = (&trial.scenario, trial.repeat + 1);
-        let (limiter, text) = (self.verdict.limiter(), verdict_text(&self.verdict));
+        let (limiter, text) = (self.verdict.limiter(), evidence_text(&self.verdict));
         let (right, signals) = (&self.right, trial.signals());
         format!(
             "== {scenario} (repeat {repeat})\n{limiter}\n{text}\nright: {right:?}\n{signals:#?}\n"

@@ -1,8 +1,7 @@
 //! A verdict with what experiments show of it.
 
 use crate::explain::{
-    Candidate, Confidence, Decision, ExplainedCell, ON_THE_PATH, Outcome, Proof, RECEIVE_BUFFER,
-    Verdict, limiter,
+    Candidate, Confidence, Decision, ExplainedCell, ON_THE_PATH, Outcome, Proof, Verdict, limiter,
 };
 
 /// What to do about a path that limits packets.
@@ -32,10 +31,9 @@ pub fn apply(cell: &mut ExplainedCell, proof: Proof) {
                 share: 1.0,
                 ..run.verdict.clone()
             };
-            if let Some(in_effect) = &run.in_effect {
-                in_effect.advise(&mut verdict);
+            if let Some(others) = &run.others {
+                others.tell(&mut verdict);
             }
-            without_guess(&mut verdict);
             run.verdict = verdict;
         }
         let is_proved = proof.outcome == Outcome::Proved;
@@ -47,17 +45,7 @@ pub fn apply(cell: &mut ExplainedCell, proof: Proof) {
                 packets.clone_into(&mut verdict.chosen.detail);
                 verdict.chosen.remedy = Some(LARGER_PACKETS.to_owned());
             }
-            if proof.remedy.is_some() {
-                verdict.chosen.remedy.clone_from(&proof.remedy);
-            }
-            without_guess(verdict);
         }
     }
     cell.proof = Some(proof);
-}
-
-/// Less of the receive buffer was slower, so that its usual remedy is no guess.
-fn without_guess(verdict: &mut Verdict) {
-    let is_of_buffer = verdict.limiter().name() == RECEIVE_BUFFER.name;
-    verdict.chosen.remedy.take_if(|_| is_of_buffer);
 }

@@ -9,9 +9,9 @@ use bitcost_model::search::Goal;
 use bitcost_model::study::LabSpec;
 
 use crate::cells::RunRow;
-use crate::explain::{Limiter, Load, Outcome, Proof};
-use crate::findings::Findings;
+use crate::explain::{ExplainedCell, Limiter, Load, Outcome, Proof};
 use crate::metrics::{Metric, full_from, metric};
+use crate::summary::Summary;
 
 /// Measured window and warm-up of a short run, in milliseconds, on a path without delay.
 const WINDOW_MS: f64 = 400.0;
@@ -79,34 +79,23 @@ pub(crate) fn rate_metric(conditions: &Conditions) -> Option<&'static Metric> {
     })
 }
 
-/// The limiter of a test that experiments prove.
-pub(super) fn proved(findings: &Findings) -> Option<&Limiter> {
-    findings
-        .explanation
-        .cells
-        .first()?
-        .proof
-        .as_ref()?
-        .limiter()
-}
-
 impl Base {
-    /// The test of these findings; absent where it has several cells, or no run that is used.
-    pub fn of(findings: &Findings) -> Option<Base> {
-        let summary = &findings.summary;
-        let [cell] = &summary.planned[..] else {
-            return None;
-        };
+    /// The cell of this number as a test; absent where no run of it is used.
+    pub(crate) fn of_cell(
+        summary: &Summary,
+        explained: &ExplainedCell,
+        number: usize,
+    ) -> Option<Base> {
+        let cell = summary.planned.get(number)?;
         let metric = rate_metric(&cell.conditions)?;
         let load = |row: &RunRow| {
-            let kept = row.kept.as_ref()?;
+            let kept = row.kept.as_ref().filter(|_| row.cell == number)?;
             let rate = row.used_value(metric).filter(|rate| *rate > 0.0)?;
             Some((rate, kept.load))
         };
         let mut runs: Vec<(f64, Load)> = summary.runs.iter().filter_map(load).collect();
         runs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (rate, load) = *runs.get(runs.len() / 2)?;
-        let explained = findings.explanation.cells.first()?;
         let verdict = explained.verdict()?;
         let suspects = explained.runs.iter().flat_map(|run| &run.verdict.suspects);
         let mut next: Vec<Limiter> = suspects.map(|one| one.limiter.clone()).collect();
@@ -119,7 +108,7 @@ impl Base {
             lab: summary.lab.as_deref().cloned(),
             named: Some(verdict.limiter().clone()).filter(|limiter| !limiter.is_unknown()),
             next,
-            proved: proved(findings).cloned(),
+            proved: explained.proof.as_ref().and_then(Proof::limiter).cloned(),
             ends: summary.ends.clone(),
             is_searched: false,
         })
@@ -253,9 +242,20 @@ impl Base {
         format!("{}: {value}", self.host_role(end).name())
     }
 
+    /// `receiver`, or `receiver, which sends here`: the host of an endpoint.
+    pub(super) fn place(&self, end: Role) -> String {
+        let host = self.host_role(end);
+        let other = match end {
+            _ if host == end => "",
+            Role::Sender => ", which sends here",
+            Role::Receiver => ", which receives here",
+        };
+        format!("{}{other}", host.name())
+    }
+
     /// `command (at the receiver)`.
     pub(super) fn at(&self, end: Role, command: &str) -> String {
-        format!("{command} (at the {})", self.host_role(end).name())
+        format!("{command} (at the {})", self.place(end))
     }
 
     /// A command for the interface `DEV` of both hosts.

@@ -97,6 +97,8 @@ pub struct How {
     pub restores: bool,
     /// Whether it fills packets that are not full, so that a proof tries it.
     pub fills: bool,
+    /// The setting that it leaves away, by name.
+    pub removes: Option<&'static str>,
 }
 
 /// A change, or why it cannot be tried.

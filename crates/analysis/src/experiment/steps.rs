@@ -4,13 +4,13 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::search::Goal;
 use bitcost_stats::Interval;
 
-use super::base::{proved, rate_metric};
+use super::base::rate_metric;
 use super::change::Change;
 use super::choose::Offers;
 use super::ladder::{BLOCKS_LEAST, End, Kept, Ladder, Rung, is_bounded};
 use super::round::{Round, UNCHANGED, cost_of, winner};
 use crate::explain::{
-    Decision, ExplainedCell, Limiter, NotTried, RECEIVE_BUFFER, SEND_BUFFER, Tried, UNKNOWN,
+    Decision, ExplainedCell, Limiter, NotTried, Proof, RECEIVE_BUFFER, SEND_BUFFER, Tried, UNKNOWN,
 };
 use crate::findings::Findings;
 
@@ -52,10 +52,12 @@ impl Ladder {
         let verdict = cell.and_then(ExplainedCell::verdict);
         let named = verdict.as_ref().map(|verdict| verdict.limiter());
         if let Some(rung) = self.rungs.last_mut() {
-            rung.limiter = proved(test).or(named).cloned();
-            rung.is_proved = proved(test).is_some();
+            let proof = cell.and_then(|cell| cell.proof.as_ref());
+            let proved = proof.and_then(Proof::limiter);
+            rung.limiter = proved.or(named).cloned();
+            rung.is_proved = proved.is_some();
             let verdict = verdict.as_ref().filter(|of| !of.limiter().is_unknown());
-            rung.remedy = verdict.map(|of| of.remedy());
+            rung.remedy = verdict.map(|of| of.remedy().to_owned());
         }
         self.offered.clear();
         self.without.clear();

@@ -15,6 +15,14 @@ const CPU: &[&str] = &[
     "slow_reader",
 ];
 
+/// Limiters that fewer losses, or a better answer to them, relax.
+const LOSS: &[&str] = &[
+    "congestion_window_loss",
+    "path_loss",
+    "queue_overflow",
+    "udp_receive_buffer",
+];
+
 const fn more(
     name: &'static str,
     of: &'static [&'static str],
@@ -29,7 +37,7 @@ const fn more(
 
 /// Every change, with the limiters that it is about. Within a stage changes are tried in this order.
 #[rustfmt::skip]
-pub static CHANGES: [Row; 28] = [
+pub static CHANGES: [Row; 34] = [
     tighten::SENDER,
     tighten::RECEIVER,
     tighten::PATH,
@@ -40,6 +48,12 @@ pub static CHANGES: [Row; 28] = [
     tighten::SMALLER_SEGMENTS,
     tighten::WAKE_UPS,
     tighten::MESSAGE_RATE,
+    more("selective_acknowledgements", LOSS, |base| hosts::sysctl(base, "tcp_sack", |is| is == "0", "1")),
+    more("congestion_marks", &["congestion_window_loss", "rate"], |base| hosts::sysctl(base, "tcp_ecn", |is| is == "1", "2")),
+    more("window_scaling", &["receive_buffer"], |base| hosts::sysctl(base, "tcp_window_scaling", |is| is == "0", "1")),
+    more("receive_autotuning", &["receive_buffer"], |base| hosts::sysctl(base, "tcp_moderate_rcvbuf", |is| is == "0", "1")),
+    more("window_after_pauses", &["latency"], hosts::window_after_pauses),
+    more("reassembly", LOSS, hosts::reassembly),
     more("larger_receive_buffer", &["receive_buffer", "udp_receive_buffer", "slow_reader"], buffers::larger_receive),
     more("larger_send_buffer", &["send_buffer"], buffers::larger_send),
     more("congestion_control",
@@ -60,7 +74,7 @@ pub static CHANGES: [Row; 28] = [
           "congestion_window_loss", "queue_overflow", "path_loss", "latency"],
         calls::more_flows),
     more("waiting", &["wake_ups", "latency", "receiver_cpu"], |base| calls::calls(base, &["waiting", "busy_poll_us"])),
-    more("cpus", CPU, hosts::cpus),
+    more("cpus", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups", "cpu_quota", "slow_reader", "udp_receive_buffer"], hosts::cpus),
     more("moderation", CPU, hosts::moderation),
     more("receiving", CPU, hosts::receiving),
     more("super_packets", &["sender_cpu", "receiver_cpu"], hosts::super_packets),

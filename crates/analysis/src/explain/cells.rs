@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::explain::advice::InEffect;
 use crate::explain::figures::RunFigures;
 use crate::explain::limiter::{Limiter, Verdict};
-use crate::explain::proof::Proof;
+use crate::explain::others::Others;
+use crate::explain::proof::{Proof, Remedy};
 
 /// Shares that differ by less are the same.
 const TIE: f64 = 1e-6;
@@ -14,8 +14,8 @@ const TIE: f64 = 1e-6;
 pub struct ExplainedRun {
     pub figures: RunFigures,
     pub verdict: Verdict,
-    /// What it had set already; absent where only figures are known.
-    pub in_effect: Option<InEffect>,
+    /// What other programs took from it; absent where only figures are known.
+    pub others: Option<Others>,
 }
 
 /// A cell with what limited its runs.
@@ -25,12 +25,18 @@ pub struct ExplainedCell {
     pub runs: Vec<ExplainedRun>,
     /// What experiments say of it, where there were any.
     pub proof: Option<Proof>,
+    /// What to do about it, the best first; none where its records are not known.
+    pub remedies: Vec<Remedy>,
 }
 
 impl ExplainedCell {
     pub fn new(name: String, runs: Vec<ExplainedRun>) -> ExplainedCell {
-        let proof = None;
-        ExplainedCell { name, runs, proof }
+        ExplainedCell {
+            name,
+            runs,
+            proof: None,
+            remedies: Vec::new(),
+        }
     }
 
     /// Each limiter with its share of these cells' runs, the greatest first; every cell

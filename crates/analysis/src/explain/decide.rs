@@ -3,7 +3,6 @@
 use bitcost_model::constants::HostConstants;
 use bitcost_model::units::counted;
 
-use crate::explain::advice::InEffect;
 use crate::explain::cost::PacketCost;
 use crate::explain::limiter::{Candidate, Confidence, Verdict};
 use crate::explain::limiters::{STEADY, UNKNOWN, suspects};
@@ -27,18 +26,15 @@ pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Verdict {
 /// What is kept of a run until the cost model of its sender is known: numbers only, no samples.
 #[derive(Clone, Debug)]
 pub(super) struct RunSignals {
-    others: Option<Others>,
-    pub in_effect: InEffect,
+    pub others: Others,
     signals: Signals,
 }
 
 impl RunSignals {
     pub fn of(run: &RunView) -> RunSignals {
-        let signals = Signals::of(run);
         RunSignals {
             others: Others::of(run),
-            in_effect: InEffect::of(run, &signals),
-            signals,
+            signals: Signals::of(run),
         }
     }
 
@@ -48,8 +44,7 @@ impl RunSignals {
             Some(why) => unknown(why, Vec::new()),
             None => decide(&self.signals.clone().with(cost, host)),
         };
-        self.in_effect.advise(&mut verdict);
-        verdict.others.clone_from(&self.others);
+        self.others.tell(&mut verdict);
         verdict
     }
 }
@@ -110,6 +105,5 @@ fn unknown(why: impl Into<String>, suspects: Vec<Candidate>) -> Verdict {
         confidence: Confidence::Unknown,
         share: 1.0,
         suspects: near.take(SUSPECTS).collect(),
-        others: None,
     }
 }

@@ -84,7 +84,7 @@ fn by_records<'a>(summary: &'a Summary) -> Explanation {
                 .signals
                 .verdict(packet_cost(models, &kept.figures), host),
             figures: kept.figures.clone(),
-            in_effect: Some(kept.signals.in_effect.clone()),
+            others: Some(kept.signals.others.clone()),
         };
         ExplainedCell::new(cell_name(cell), runs[index].iter().map(run).collect())
     };
@@ -207,7 +207,7 @@ fn of_figures_alone(run: &RunFigures) -> Verdict {
 fn of_figures(name: String, runs: Vec<RunFigures>) -> ExplainedCell {
     let explained = |figures: RunFigures| ExplainedRun {
         verdict: of_figures_alone(&figures),
-        in_effect: None,
+        others: None,
         figures,
     };
     ExplainedCell::new(name, runs.into_iter().map(explained).collect())

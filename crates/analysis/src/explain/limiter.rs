@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::explain::others::Others;
 use crate::explain::signals::Signals;
 
 /// Everything that is said of one limiter, and how it is found: one row of the table of limiters.
@@ -282,31 +281,13 @@ pub struct Verdict {
     pub share: f64,
     /// The limiters that come next, those with the strongest evidence first.
     pub suspects: Vec<Candidate>,
-    /// Other programs that took so much CPU time that they come first; absent where they did not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub others: Option<Others>,
 }
 
 impl Verdict {
-    /// What to change to relax the limiter, whatever other programs do.
-    pub(super) fn own_remedy(&self) -> &str {
+    /// What to change to relax the limiter.
+    pub fn remedy(&self) -> &str {
         let own = self.chosen.remedy.as_deref();
         own.unwrap_or(self.limiter().remedy)
-    }
-
-    /// What to change to relax the limiter.
-    pub fn remedy(&self) -> String {
-        let own = self.own_remedy();
-        let limiter = self.limiter();
-        // What is between the endpoints, or not known, may be a program that forwards.
-        let is_between = limiter.is_on_the_path() || limiter.name() == "path_loss";
-        match &self.others {
-            Some(others) => {
-                let stop = others.remedy(is_between || limiter.is_unknown());
-                format!("{stop}; {own}")
-            }
-            None => own.to_owned(),
-        }
     }
 
     pub fn limiter(&self) -> &Limiter {

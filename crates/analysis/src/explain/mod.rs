@@ -3,7 +3,6 @@
 //! The functions are pure: they read nothing and keep nothing. Also here: the two parts of a
 //! message's cost, and warnings about a study's result.
 
-mod advice;
 mod cells;
 mod cost;
 mod decide;
@@ -36,8 +35,8 @@ pub use limiter::{
 pub use limiters::{LIMITERS, quota_of};
 pub(crate) use limiters::{RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN, limiter};
 pub use load::Load;
-pub use others::{Behind, OTHERS_PCT, Others};
-pub use proof::{Decision, NotTried, Outcome, Proof, Tried};
+pub use others::Behind;
+pub use proof::{Decision, NotTried, Outcome, Proof, Remedy, Tried};
 pub use signals::{EndTimes, Loss, Signals};
 pub use tcp::Tcp;
 pub use transactions::Transactions;

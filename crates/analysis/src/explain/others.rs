@@ -1,16 +1,13 @@
 //! What else took an endpoint's CPU time: other programs, the kernel's receive work, other threads of the run.
 
-use std::fmt;
-
 use bitcost_model::harmless;
 use bitcost_model::record::{Role, ThreadKind};
-use schemars::JsonSchema;
-use serde::Serialize;
 
+use crate::explain::limiter::{Limiter, Verdict};
 use crate::metrics::{RunView, cpu, programs, programs_cpus};
 
-/// The CPU time of other programs, in per cent of one CPU, above which a verdict names them.
-pub const OTHERS_PCT: f64 = 10.0;
+/// The share of the time of its CPUs that an end must have lost to other programs for a verdict to say so.
+const LOST: f64 = 0.1;
 
 /// The CPU time of one program, in per cent of one CPU, from which it has no time left.
 const FULL_PCT: f64 = 90.0;
@@ -18,67 +15,68 @@ const FULL_PCT: f64 = 90.0;
 /// The part of a thread's waiting that something must be able to explain to be named.
 const EXPLAINED: f64 = 0.5;
 
-/// What other programs took at the endpoint whose host they used most.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+/// What other programs took from a run. It is no limiter, and a caveat alone, unless it explains what is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Others {
-    /// The endpoint; absent where both share one host.
-    pub role: Option<Role>,
-    /// CPU time of all of them, in per cent of one CPU.
-    #[serde(rename = "pct_of_a_cpu")]
-    pub pct: f64,
-    /// The program that took more than half of it.
-    pub most: Option<String>,
-    /// Whether that program had a CPU nearly for itself, and no time left.
-    #[serde(skip)]
-    is_full: bool,
+    /// The most that they can have had of the CPUs that sender and receiver may use, as a share of their time.
+    lost: [f64; 2],
+    /// A program that had a CPU nearly for itself.
+    full: Option<String>,
 }
 
 impl Others {
-    /// Those of a run; absent where they took at most [`OTHERS_PCT`], or their clocks are unknown.
-    pub(super) fn of(run: &RunView) -> Option<Others> {
-        let roles = match run.shared_cpus {
-            true => &[Role::Sender][..],
-            false => &[Role::Sender, Role::Receiver],
+    pub(super) fn of(run: &RunView) -> Others {
+        let lost = |role| {
+            let end = run.end(role);
+            let all = end.samples.first().map_or(1, |sample| sample.cpus.len());
+            let cpus = match end.pinned_cpus.len() {
+                0 => all as f64,
+                pinned => pinned as f64,
+            };
+            // On its own CPUs they had no more than it left.
+            let own = cpu::of_first_part(end).map_or(0.0, |(working, _)| working);
+            let taken = programs_cpus(run, role).unwrap_or(0.0);
+            (taken / cpus).min(1.0 - own / cpus)
         };
-        let at = |role: &Role| Some((*role, programs(run.end(*role))?));
-        let loads = roles.iter().filter_map(at);
-        let (role, (pct, largest)) = loads.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-        let most = largest.filter(|(_, of_it)| 2.0 * of_it > pct);
-        (pct > OTHERS_PCT).then(|| Others {
-            is_full: most.as_ref().is_some_and(|(_, of_it)| *of_it >= FULL_PCT),
-            role: (!run.shared_cpus).then_some(role),
-            pct,
-            most: most.map(|(name, _)| harmless(&name)),
-        })
+        let largest = [run.sender, run.receiver].map(|end| programs(end)?.1);
+        let mut full = largest.into_iter().flatten();
+        let full = full.find(|(_, pct)| *pct >= FULL_PCT);
+        Others {
+            lost: [Role::Sender, Role::Receiver].map(lost),
+            full: full.map(|(name, _)| harmless(&name)),
+        }
     }
 
-    /// What to do about them, which may forward the packets of the run.
-    pub(super) fn remedy(&self, may_forward: bool) -> String {
-        let stop = "stop the other programs first";
-        let Some(name) = &self.most else {
-            return stop.to_owned();
-        };
-        let forwards = match self.is_full && may_forward {
-            true => {
-                format!("; if {name} forwards the packets of this test, its CPU is the limit")
-            }
-            false => String::new(),
-        };
-        format!("{stop} (most of the load is {name}){forwards}")
+    /// Adds to a verdict what they mean for it.
+    pub fn tell(&self, verdict: &mut Verdict) {
+        let detail = std::mem::take(&mut verdict.chosen.detail);
+        let all = [Some(detail), self.matters(verdict.limiter())];
+        let said = all.into_iter().flatten().filter(|words| !words.is_empty());
+        verdict.chosen.detail = said.collect::<Vec<_>>().join("; ");
     }
-}
 
-impl fmt::Display for Others {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "other programs took {:.0} % of a CPU", self.pct)?;
-        match self.role {
-            Some(role) => write!(f, " of the {}'s host", role.name())?,
-            None => write!(f, " of the host of both endpoints")?,
+    /// How much faster a full CPU would be without them, or that one of them may be what is full between the ends.
+    fn matters(&self, limiter: &Limiter) -> Option<String> {
+        let end = match limiter.name() {
+            _ if limiter.is_on_the_path() => None,
+            "sender_cpu" | "packets_per_second" => Some(Role::Sender),
+            "receiver_cpu" => Some(Role::Receiver),
+            _ => None,
+        };
+        if let Some(end) = end {
+            let lost = self.lost[end as usize];
+            let (pct, times) = (100.0 * lost, 1.0 / (1.0 - lost));
+            return (LOST..1.0).contains(&lost).then(|| {
+                format!("without other programs, which took up to {pct:.0} % of its time, the rate could be {times:.1} times as high")
+            });
         }
-        match &self.most {
-            Some(name) => write!(f, " (most of it {name})"),
-            None => Ok(()),
-        }
+        let is_between = limiter.is_on_the_path()
+            || limiter.is_unknown()
+            || ["path_loss", "congestion_window_loss"].contains(&limiter.name());
+        let name = self.full.as_ref().filter(|_| is_between)?;
+        Some(format!(
+            "{name} has no CPU time left: if it forwards the packets of this test, that is the limit"
+        ))
     }
 }
 

@@ -1,7 +1,9 @@
 //! What experiments say of a verdict: what happened to the throughput when a little of one resource
 //! after the other was taken away. The log has it as it was decided.
 
+use bitcost_model::record::Role;
 use bitcost_stats::Interval;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::explain::limiter::Limiter;
@@ -64,6 +66,28 @@ impl NotTried {
             command: None,
         }
     }
+}
+
+/// What to do about what limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Remedy {
+    /// What to change, in words.
+    pub words: String,
+    /// The options that do it in this test, in addition to its own or in their place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<String>,
+    /// The option of this test to leave away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removes: Option<String>,
+    /// The command that does it, as root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The host of the command, as its settings are addressed; absent where it is for both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Role>,
+    /// Rate with it ÷ rate without it; absent where it was not tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<Interval>,
 }
 
 /// What all changes together show of the verdict.

@@ -2,7 +2,7 @@
 //! programs are known.
 
 use crate::common::*;
-use bitcost_analysis::explain::{LIMITERS, ON_THE_PATH, Verdict, explain_run};
+use bitcost_analysis::explain::{Verdict, explain_run};
 
 const MS: u64 = 1_000_000;
 
@@ -92,27 +92,46 @@ fn the_kernels_receive_threads_are_no_other_programs() {
 }
 
 #[test]
-fn a_tenth_of_a_cpu_of_other_programs_is_said_first() {
-    let of = |programs, shared| verdict(&waiting(0.6, programs), shared).others;
-    let found = of(Some(0.45), false).unwrap();
-    assert_eq!(
-        found.to_string(),
-        "other programs took 45 % of a CPU of the receiver's host (most of it cc1)"
-    );
-    let remedy = |programs, place: &str| {
-        let mut found = verdict(&waiting(0.6, Some(programs)), false);
-        let row = LIMITERS.into_iter().find(|row| row.name == "rate");
-        found.chosen.limiter = row.expect("a limiter").placed(place);
-        found.remedy()
+fn other_programs_are_said_where_they_explain_what_is_missing() {
+    let busy = |programs: Option<f64>, pinned: &[u32]| {
+        let shares = Shares {
+            cpu: 0.8,
+            wait: 0.0,
+            napi: 0.1,
+            programs,
+        };
+        let mut sender = end(Role::Sender, &shares);
+        sender.pinned_cpus = pinned.to_vec();
+        let receiver = end(Role::Receiver, &Shares { cpu: 0.5, ..shares });
+        let found = explained([sender, receiver], false);
+        assert_eq!(found.limiter().to_string(), "sender's CPU");
+        assert!(!found.remedy().contains("programs"), "{found:?}");
+        found.chosen.detail
     };
-    let stop = "stop the other programs first (most of the load is cc1); ";
-    assert!(remedy(0.45, ON_THE_PATH).starts_with(stop));
-    assert!(remedy(0.95, ON_THE_PATH).contains("if cc1 forwards the packets"));
-    assert!(!remedy(0.95, "at h1-eth0").contains("if cc1 forwards"));
-    assert_eq!(of(Some(0.45), true).unwrap().role, None);
-    for programs in [Some(0.08), None] {
-        assert_eq!(of(programs, true), None);
+    let lost = |pct, times| {
+        format!(
+            "without other programs, which took up to {pct} % of its time, the rate could be {times} times as high"
+        )
+    };
+    // Of two CPUs; of its own they had no more than it left.
+    assert_eq!(busy(Some(0.5), &[]), lost(25, "1.3"));
+    assert_eq!(busy(Some(0.5), &[0]), lost(20, "1.2"));
+    for programs in [Some(0.16), None] {
+        assert_eq!(busy(programs, &[]), "");
     }
+    // A thread that is never full, behind which a program may forward.
+    let idle = |programs| {
+        let shares = |cpu| Shares {
+            cpu,
+            wait: 0.0,
+            napi: 0.1,
+            programs: Some(programs),
+        };
+        let ends = [Role::Sender, Role::Receiver].map(|role| end(role, &shares(0.2)));
+        explained(ends, false).chosen.detail
+    };
+    assert!(idle(0.95).contains("cc1 has no CPU time left: if it forwards"));
+    assert!(!idle(0.45).contains("cc1"));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What limited a cell or an execution, for programs.
 
-use bitcost_analysis::explain::{ExplainedCell, Limiter, Verdict};
+use bitcost_analysis::explain::{ExplainedCell, Limiter, Remedy, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use super::text::remedy;
 
 /// What limited a cell, or where only `words` and `shares` are there, several cells.
 #[derive(Default, Serialize, JsonSchema)]
@@ -14,8 +16,11 @@ pub(crate) struct Bottleneck {
     /// What limited several cells, in words.
     #[serde(rename = "words", skip_serializing_if = "Option::is_none")]
     pub of_cells: Option<String>,
-    /// What to change to relax it.
+    /// What to change to relax it, in words.
     pub remedy: Option<String>,
+    /// What to change to relax it, the best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<Remedy>,
     /// Every limiter with its share, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares: Option<Vec<Share>>,
@@ -42,14 +47,23 @@ impl Bottleneck {
         Some(Bottleneck {
             shares: (shares.len() > 1).then(|| Share::all(&shares)),
             proof: cell.proof.as_ref().map(|proof| json!(proof)),
+            remedy: remedy(cell),
             ..Bottleneck::of_verdict(&cell.verdict()?)
+        })
+    }
+
+    /// The same of the only cell of an execution.
+    pub fn of_single(cell: &ExplainedCell) -> Option<Bottleneck> {
+        Some(Bottleneck {
+            remedies: cell.remedies.clone(),
+            ..Bottleneck::of(cell)?
         })
     }
 
     /// A verdict with its evidence.
     pub fn of_verdict(verdict: &Verdict) -> Bottleneck {
         Bottleneck {
-            remedy: Some(verdict.remedy()),
+            remedy: Some(verdict.remedy().to_owned()).filter(|words| !words.is_empty()),
             verdict: Some(verdict.clone()),
             ..Bottleneck::default()
         }

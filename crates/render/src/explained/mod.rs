@@ -6,6 +6,7 @@ mod json;
 mod text;
 
 pub use json::explanation_json;
-pub use text::{cell_text, explanation_folded, explanation_lines, explanation_text, verdict_text};
+pub use text::{cell_text, evidence_text, explanation_folded, explanation_lines, explanation_text};
 
 pub(crate) use bottleneck::{Bottleneck, Share};
+pub(crate) use text::remedy;

@@ -1,13 +1,15 @@
 //! An explanation as text: of each cell what limited it, the evidence, what comes next and what to change.
 
 use bitcost_analysis::explain::{
-    Bound, Candidate, Evidence, ExplainedCell, ExplainedRun, Explanation, Limiter, Verdict, Warning,
+    Bound, Candidate, Evidence, ExplainedCell, ExplainedRun, Explanation, Limiter, Remedy, Verdict,
+    Warning,
 };
 use bitcost_model::units::counted;
 
 use super::cost::cost_text;
 use crate::experiment::proof_lines;
 use crate::layout::folded_text;
+use crate::number;
 use crate::words::around;
 
 /// The columns by which a line without a mark is indented where it goes on.
@@ -108,7 +110,7 @@ fn run_line(run: &ExplainedRun) -> String {
     )
 }
 
-/// Several lines: what limited a cell, with evidence, what comes next, and remedy.
+/// Several lines: what limited a cell, with evidence, what comes next, and what to change.
 pub fn cell_text(name: &str, cell: &ExplainedCell) -> String {
     format!("{name}: {}", why(cell))
 }
@@ -118,15 +120,66 @@ fn why(cell: &ExplainedCell) -> String {
     if cell.leading().len() > 1 {
         text.extend(cell.limiter_words().map(|words| format!("  {words}\n")));
     }
-    text.extend(cell.verdict().map(|verdict| verdict_text(&verdict)));
+    text.extend(cell.verdict().map(|verdict| evidence_text(&verdict)));
+    text.extend(remedy(cell).map(|words| format!("  remedy: {words}\n")));
     let proof = cell.proof.iter().flat_map(proof_lines);
     text.extend(proof.map(|line| format!("  {line}\n")));
     text
 }
 
-/// Evidence, suspects and remedy of a verdict, several lines.
-pub fn verdict_text(verdict: &Verdict) -> String {
-    let others = verdict.others.as_ref().map(ToString::to_string);
+/// The most remedies that are said.
+const REMEDIES: usize = 4;
+
+/// What to change about what limited a cell: what was tried and gained most, else what may. Absent where nothing is to be
+/// done.
+pub(crate) fn remedy(cell: &ExplainedCell) -> Option<String> {
+    let gained = cell.remedies.iter().filter(|one| one.gain.is_some());
+    let shown = match gained.count() {
+        0 => REMEDIES,
+        gained => gained,
+    };
+    let shown = cell
+        .remedies
+        .iter()
+        .take(shown.min(REMEDIES))
+        .map(remedy_words);
+    let words = match shown.collect::<Vec<_>>().join("; ") {
+        none if none.is_empty() => cell.verdict()?.remedy().to_owned(),
+        words => words,
+    };
+    Some(words).filter(|words| !words.is_empty())
+}
+
+/// `with bbr 2.3 times as fast: --congestion bbr`, or `bbr (--congestion bbr)`.
+fn remedy_words(remedy: &Remedy) -> String {
+    let host = remedy.host.map_or("both hosts".to_owned(), |host| {
+        format!("the {}", host.name())
+    });
+    let root = remedy.command.as_ref();
+    let root = root.map(|command| format!("as root at {host}: {command}"));
+    let without = remedy
+        .removes
+        .as_ref()
+        .map(|option| format!("without {option}"));
+    let how = root
+        .or(without)
+        .or(remedy.options.clone())
+        .unwrap_or_default();
+    match remedy.gain {
+        Some(gain) => {
+            let times = number::plain(gain.value);
+            format!(
+                "with {} {times} times as fast{}",
+                remedy.words,
+                around(": ", &how, "")
+            )
+        }
+        None => format!("{}{}", remedy.words, around(" (", &how, ")")),
+    }
+}
+
+/// Evidence and suspects of a verdict, several lines.
+pub fn evidence_text(verdict: &Verdict) -> String {
     let detail = Some(verdict.chosen.detail.clone()).filter(|detail| !detail.is_empty());
     let all = verdict.chosen.evidence.iter();
     let shown = all.map(|one| format!("evidence: {}", evidence(one)));
@@ -134,10 +187,8 @@ pub fn verdict_text(verdict: &Verdict) -> String {
         let weakest = next.weakest().map(evidence).unwrap_or_default();
         format!("suspect: {}{}", next.limiter, around(": ", &weakest, ""))
     };
-    let lines = others.into_iter().chain(detail).chain(shown);
+    let lines = detail.into_iter().chain(shown);
     let lines = lines.chain(verdict.suspects.iter().map(suspect));
-    let remedy = format!("remedy: {}", verdict.remedy());
-    let lines = lines.chain(std::iter::once(remedy));
     lines.map(|line| format!("  {line}\n")).collect()
 }
 

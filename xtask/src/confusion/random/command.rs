@@ -18,7 +18,7 @@ const JUDGED_SECONDS: &str = "2";
 pub struct Answer {
     pub limiter: String,
     pub confidence: String,
-    pub remedy: String,
+    pub remedies: Vec<Value>,
     /// Throughput in Mbit/s, or transactions per second.
     pub rate: f64,
 }
@@ -54,7 +54,7 @@ pub fn answer(bitcost: &Path, situation: &Situation, log: &Path) -> Result<Answe
     Ok(Answer {
         limiter: word("limiter").unwrap_or_else(|| "unknown".to_owned()),
         confidence: word("confidence").unwrap_or_else(|| "none".to_owned()),
-        remedy: word("remedy").unwrap_or_default(),
+        remedies: verdict["remedies"].as_array().cloned().unwrap_or_default(),
         rate: measured(situation, &document)?.rate,
     })
 }

@@ -58,7 +58,7 @@ impl Table {
             Outcome::Wrong => self.count(answer).wrong += 1,
         }
         // A verdict that is judged again may advise something else than what was tried.
-        let given = remedy::made(situation, &answer.remedy);
+        let given = remedy::made(situation, &answer.remedies);
         let mut advice = truth.responses.iter().filter(|made| {
             made.kind.is_none() && given.iter().any(|(words, _)| *words == made.words)
         });
@@ -130,14 +130,13 @@ fn outcome(situation: &Situation, answer: &Answer, truth: &Truth) -> Outcome {
         kinds.filter_map(|response| response.kind)
     };
     let names = |kind: Kind| kind.names().contains(&answer.limiter.as_str());
-    // Advice that gains relaxes what is named. More flows do that for latency alone, a search of modes
-    // changes everything, and buffers and queues, which advice makes much larger, are factors themselves.
-    let is_own = |made: &&Response| match made.words.as_str() {
-        "more flows" => answer.limiter == "latency",
-        words => {
-            let is_factor = words.contains("buffer") || words.contains("queue");
-            made.kind.is_none() && words != "--mode auto" && !is_factor
-        }
+    // Advice that gains relaxes what is named. More flows do that for latency alone, and buffers and queues, which advice
+    // makes much larger, are factors themselves.
+    let is_own = |made: &&Response| {
+        let of = |factors: &[&str]| factors.iter().any(|word| made.words.contains(word));
+        let is_else =
+            of(&["buffer", "queue", "mem max"]) || (of(&["flows"]) && answer.limiter != "latency");
+        made.kind.is_none() && !is_else
     };
     let mut advice = truth.responses.iter().filter(is_own);
     if of(Decision::Follows).any(names) || advice.any(Response::is_followed) {

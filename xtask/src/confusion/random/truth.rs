@@ -131,7 +131,7 @@ pub fn truth(bitcost: &Path, situation: &Situation, answer: &Answer) -> Result<T
         let changed = situation.with(factor);
         changes.push(change(Some(kind), factor.to_string(), changed, MORE));
     }
-    let advised = remedy::made(situation, &answer.remedy).into_iter();
+    let advised = remedy::made(situation, &answer.remedies).into_iter();
     changes.extend(advised.map(|(words, situation)| change(None, words, situation, MORE)));
     let is_named = |response: &Response| {
         let mut kinds = response.kind.into_iter();

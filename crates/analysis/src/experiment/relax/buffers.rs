@@ -2,7 +2,7 @@
 
 use crate::experiment::base::Base;
 use crate::experiment::buffer::{Buffer, RECEIVE, SEND};
-use crate::experiment::change::{Offer, host, program};
+use crate::experiment::change::{How, Offer, host, program};
 use crate::explain::NotTried;
 
 /// Larger buffers, as multiples of what fills the path.
@@ -57,7 +57,10 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
     if !is_tuned && !conditions.workload.is_datagram() {
         let label = format!("{} of the kernel's autotuning", buffer.label);
         let keep = format!("do not set {}", buffer.option);
-        offers.push(Ok(program(label, &[(buffer.setting, "auto")], keep)));
+        offers.push(Ok(How {
+            removes: Some(buffer.setting),
+            ..program(label, &[(buffer.setting, "auto")], keep)
+        }));
     }
     let most = match is_tuned {
         true => base.sysctl(buffer.end, buffer.tuned),

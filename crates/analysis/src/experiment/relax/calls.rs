@@ -9,9 +9,10 @@ use bitcost_model::units::parse_bytes;
 use crate::experiment::base::Base;
 use crate::experiment::change::{How, Offer, program};
 
-/// Larger messages, as multiples, up to a size in bytes.
+/// Larger messages, as multiples, up to a size in bytes; and the size from which more changes little.
 const LARGER: [u32; 2] = [4, 16];
 const LARGEST_BYTES: u32 = 1 << 20;
+const ENOUGH_BYTES: u32 = 1 << 16;
 
 /// Headers of a datagram, in bytes (RFC 768, RFC 8200).
 const DATAGRAM_HEADERS: u32 = 48;
@@ -67,9 +68,10 @@ pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
         }
         false => LARGEST_BYTES,
     };
-    let mut sizes = LARGER
-        .map(|times| has.saturating_mul(times).min(most))
-        .to_vec();
+    let times = LARGER.map(|times| has.saturating_mul(times));
+    let all = times.into_iter().chain([ENOUGH_BYTES]);
+    let mut sizes: Vec<u32> = all.map(|bytes| bytes.min(most)).collect();
+    sizes.sort_unstable();
     sizes.dedup();
     sizes.retain(|bytes| *bytes > has && !conditions.workload.is_transactional());
     let offer = |bytes: u32| {
@@ -94,7 +96,12 @@ pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
             keep,
         ))
     };
-    [2, 4].map(offer).into()
+    // What waits for answers has more of them at a time for nothing.
+    let times: &[u32] = match base.conditions.workload.is_transactional() {
+        true => &[2, 4, 16],
+        false => &[2, 4],
+    };
+    times.iter().map(|times| offer(*times)).collect()
 }
 
 /// The changes of the calls by these settings: modes in which the program still has the data, and receive buffers that are

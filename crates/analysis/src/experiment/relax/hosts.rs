@@ -1,7 +1,7 @@
 //! Settings of the hosts: offloads, super-packets, what a packet carries, how often a card interrupts, and the CPUs that
 //! receive and work.
 
-use bitcost_model::conditions::Mss;
+use bitcost_model::conditions::{Conditions, Mss};
 use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads, RPS_CPUS, THREADED_NAPI};
 use bitcost_model::record::Role;
 
@@ -22,6 +22,12 @@ const BIG: &str = "196608";
 /// The MTU of frames that many networks carry instead of 1500, in bytes.
 const JUMBO: u32 = 9000;
 
+/// TCP's first window in bytes: ten segments of 1460 (RFC 6928).
+const FIRST_WINDOW: u32 = 14_600;
+
+/// The kernel's own limit of memory for fragments, in bytes (net/ipv4/ip_fragment.c).
+const REASSEMBLY: u64 = 4 << 20;
+
 /// Time between two interrupts, in µs.
 const MODERATION_US: u32 = 50;
 
@@ -38,29 +44,96 @@ pub(in crate::experiment) fn super_packets(base: &Base) -> Vec<Offer> {
     vec![Ok(host("super-packets of 192 KiB", &settings, command))]
 }
 
-/// Offloads that are off at a host, by one change for each host.
+/// A sysctl of TCP that is set to what slows it, at the hosts where it is.
+pub(in crate::experiment) fn sysctl(
+    base: &Base,
+    name: &str,
+    slows: fn(&str) -> bool,
+    value: &str,
+) -> Vec<Offer> {
+    if base.conditions.workload.is_datagram() {
+        return Vec::new();
+    }
+    of_sysctl(base, &format!("net.ipv4.{name}"), slows, value)
+}
+
+fn of_sysctl(base: &Base, name: &str, slows: fn(&str) -> bool, value: &str) -> Vec<Offer> {
+    let set = format!("{name}={value}");
+    let command = format!("sysctl -w {set}");
+    let is_slow = |end: &Role| base.sysctl(*end, name).is_some_and(slows);
+    let ends = [Role::Sender, Role::Receiver].into_iter().filter(is_slow);
+    let offer =
+        |(typed, command): (String, String)| Ok(host(&*set, &[("sysctl", &typed)], command));
+    match ends.collect::<Vec<_>>()[..] {
+        [] => Vec::new(),
+        [end] => vec![offer((base.typed(end, &set), base.at(end, &command)))],
+        _ => vec![offer((set.clone(), format!("{command} (at both hosts)")))],
+    }
+}
+
+/// After a pause TCP begins with a window of ten segments, which an answer of more waits for.
+pub(in crate::experiment) fn window_after_pauses(base: &Base) -> Vec<Offer> {
+    let Conditions {
+        request_size_bytes: request,
+        response_size_bytes: response,
+        transaction_rate,
+        ..
+    } = base.conditions;
+    match transaction_rate.is_some() && request.max(response) > FIRST_WINDOW {
+        true => sysctl(base, "tcp_slow_start_after_idle", |is| is == "1", "0"),
+        false => Vec::new(),
+    }
+}
+
+/// Room for the fragments of datagrams.
+pub(in crate::experiment) fn reassembly(base: &Base) -> Vec<Offer> {
+    let is_less = |is: &str| is.parse::<u64>().is_ok_and(|bytes| bytes < REASSEMBLY);
+    let value = REASSEMBLY.to_string();
+    match base.conditions.workload.is_datagram() {
+        true => of_sysctl(base, "net.ipv4.ipfrag_high_thresh", is_less, &value),
+        false => Vec::new(),
+    }
+}
+
+/// Offloads that are off: at both hosts, and at each.
 pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
     let ends = [Role::Sender, Role::Receiver].into_iter();
-    ends.filter_map(|end| {
-        let device = &base.host(end)?.device;
-        let is_off =
-            |feature| device.features.get(feature) == Some(&false) || is_requested_off(base, end);
-        let off = FEATURES.iter().filter(|(feature, _)| is_off(*feature));
-        let all: Vec<String> = off.map(|(_, name)| format!("{name} on")).collect();
-        let command = format!("ethtool -K {} {}", device.name, all.join(" "));
-        let list = all.join(", ");
-        let label = format!("{list} at the {}", base.host_role(end).name());
-        let how = host(
-            label,
-            &[("offloads", &base.typed(end, &list))],
-            base.at(end, &command),
-        );
-        (!all.is_empty()).then_some(Ok(How {
+    let each: Vec<How> = ends
+        .filter_map(|end| {
+            let device = &base.host(end)?.device;
+            let is_off = |feature| {
+                device.features.get(feature) == Some(&false) || is_requested_off(base, end)
+            };
+            let off = FEATURES.iter().filter(|(feature, _)| is_off(*feature));
+            let all: Vec<String> = off.map(|(_, name)| format!("{name} on")).collect();
+            let command = format!("ethtool -K {} {}", device.name, all.join(" "));
+            let list = all.join(", ");
+            let label = format!("{list} at the {}", base.place(end));
+            let how = host(
+                label,
+                &[("offloads", &base.typed(end, &list))],
+                base.at(end, &command),
+            );
+            (!all.is_empty()).then_some(How {
+                restores: true,
+                ..how
+            })
+        })
+        .collect();
+    let both = (each.len() > 1).then(|| {
+        let list: Vec<String> = FEATURES
+            .iter()
+            .map(|(_, name)| format!("{name} on"))
+            .collect();
+        let command = base.at_both(&format!("ethtool -K DEV {}", list.join(" ")));
+        let list = list.join(", ");
+        let label = format!("{list} at both hosts");
+        How {
             restores: true,
-            ..how
-        }))
-    })
-    .collect()
+            ..host(label, &[("offloads", &list)], command)
+        }
+    });
+    both.into_iter().chain(each).map(Ok).collect()
 }
 
 /// Whether the run itself requests that offloads of an endpoint's host are off.

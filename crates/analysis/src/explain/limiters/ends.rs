@@ -37,8 +37,6 @@ const THROTTLED: f64 = 0.05;
 const SLEEPS: f64 = 0.3;
 
 const ON_THE_SAME_CPUS: &str = "both ends run on the same CPUs, and wait for each other there";
-/// Where an end waits for its CPU: fewer packets, and work moved away. More flows would wait for the same CPU.
-const FEWER_PACKETS: &str = "larger messages; segmentation offload at the sender; GRO at the receiver; interrupt moderation (--set moderation=50us); fewer interrupts (--set 'coalesce=rx_usecs 50'); a second machine for one end";
 const STOP_PROGRAMS: &str = "stop or move the other programs, or pin this end";
 
 pub static SENDER_CPU: LimiterRow = LimiterRow {
@@ -131,18 +129,14 @@ pub static CPU_QUOTA: LimiterRow = LimiterRow {
 pub static APPLICATION_PACING: LimiterRow = LimiterRow {
     name: "application_pacing",
     title: "application pacing",
-    remedy: "ask for a higher rate (-b)",
+    remedy: "",
     evidence: "the requested rate is missed by 2 % at most",
     suspects: |signals, found| {
         found.extend(signals.rate_kept.map(|kept| {
             let below = "rate handed over, below the requested rate by";
             let evidence = vec![most(below, (1.0 - kept).max(0.0), RATE_KEPT)];
             let kept = APPLICATION_PACING.suspect(0.85, evidence);
-            let kept = kept.with_detail("the requested rate is kept");
-            match signals.transactions.is_some() {
-                true => kept.with_remedy("ask for a higher rate (--transaction-rate)"),
-                false => kept,
-            }
+            kept.with_detail("the requested rate is kept")
         }));
     },
 };
@@ -272,12 +266,9 @@ fn waiting(signals: &Signals, role: Role, mut found: Candidate) -> Candidate {
     found.evidence.push(least(counter, wait, CONTENDED));
     let behind = signals.behind[role as usize].unwrap_or(Behind::NotKnown);
     let found = found.with_detail(behind.detail());
-    let name = role.name();
     match behind {
         Behind::Programs => found.with_remedy(STOP_PROGRAMS),
-        _ => found.with_remedy(&format!(
-            "{FEWER_PACKETS}; another CPU for the {name} (--{name}-cpus)"
-        )),
+        _ => found,
     }
 }
 
