@@ -1,4 +1,4 @@
-//! The public cases of a folder, how `bitcost test` makes the traffic of each, and what a remedy names as options.
+//! The public cases of a folder, and how `bitcost test` makes the traffic of each.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::programs::{output, put};
+use crate::programs::output;
 
 /// What `case.toml` says.
 #[derive(Default, Serialize, Deserialize)]
@@ -36,13 +36,13 @@ pub struct Own {
     pub client: String,
     pub server: String,
     pub beside: String,
+    pub cure_words: Vec<String>,
 }
 
 /// The file of this name.
 #[derive(Deserialize)]
 pub struct Table {
     own: BTreeMap<String, Own>,
-    ways: Vec<[String; 2]>,
 }
 
 impl Table {
@@ -65,24 +65,6 @@ impl Table {
             cases.push((Case { name, ..case }, own));
         }
         Ok(cases)
-    }
-
-    /// A test with each part of a remedy that is an option, in the order in which the remedy names them.
-    pub fn made(&self, test: &str, remedy: &str) -> Vec<String> {
-        let mut made = Vec::new();
-        // What is not advised stands in a part of its own.
-        let parts = remedy.split(';');
-        for part in parts.filter(|part| !part.contains("change nothing")) {
-            for [_, way] in self.ways.iter().filter(|[named, _]| part.contains(named)) {
-                let mut words: Vec<String> = test.split(' ').map(str::to_owned).collect();
-                put(&mut words, &way.split(' ').collect::<Vec<_>>());
-                let changed = words.join(" ");
-                if changed != test && !made.contains(&changed) {
-                    made.push(changed);
-                }
-            }
-        }
-        made
     }
 }
 

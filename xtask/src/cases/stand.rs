@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use bitcost_testkit::process::within;
@@ -95,8 +95,23 @@ impl<'a> Stand<'a> {
         link_in(&fs::read_to_string(self.place.path().join("service.txt")).ok()?)
     }
 
-    /// The document of a test with these words, by the service's link instead of its address, beside what competes.
-    pub fn test(&self, words: &str, stop: &AtomicBool) -> Result<Value> {
+    /// Runs a command of a remedy as root at its host, or at both.
+    pub fn apply(&self, remedy: &Value) -> Result<()> {
+        let namespaces: &[&str] = match remedy["host"].as_str() {
+            Some("sender") => &["a"],
+            Some("receiver") => &["b"],
+            _ => &["a", "b"],
+        };
+        let command = remedy["command"].as_str().unwrap_or_default();
+        namespaces.iter().try_for_each(|namespace| {
+            let line = format!("ip netns exec {PREFIX}{namespace} {command}");
+            output(&mut self.shell(&line)).map(drop)
+        })
+    }
+
+    /// The document of a test with these words and its seconds, by the service's link instead of its address, beside what
+    /// competes.
+    pub fn test(&self, words: &str, stop: &AtomicBool) -> Result<(Value, f64)> {
         let link = within(Duration::from_secs(10), || self.link());
         let link = link.context("the service prints no link")?;
         let words: Vec<&str> = words.splitn(3, ' ').collect();
@@ -104,12 +119,15 @@ impl<'a> Stand<'a> {
         // An empty line ends at once.
         let beside = Group::start(self.shell(&self.own.beside).stdout(Stdio::null()))?;
         thread::sleep(Duration::from_secs(1));
+        let began = Instant::now();
         let output = self.bitcost("a", &self.own.client, &words).output()?;
+        let seconds = began.elapsed().as_secs_f64();
         drop(beside);
         ensure!(!stop.load(Ordering::Relaxed), "stopped");
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().last().unwrap_or_default();
-        serde_json::from_slice(&output.stdout).with_context(|| last.to_owned())
+        let document = serde_json::from_slice(&output.stdout);
+        Ok((document.with_context(|| last.to_owned())?, seconds))
     }
 }
 

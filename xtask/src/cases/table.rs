@@ -24,12 +24,14 @@ pub struct Row {
     /// What bitcost says, and after how many seconds, with experiments.
     pub verdict: Value,
     pub seconds: f64,
-    /// The metric of JSON in which the case is slow, and its value in the test, in one with each part of the remedy that is an
-    /// option, and in one with the cure of the case.
+    /// The metric of JSON in which the case is slow, and its value in the test, in one with each remedy that was tried, and in one
+    /// with the cure of the case.
     pub measured: String,
     pub before: Option<f64>,
-    pub tried: Vec<(String, Option<f64>)>,
+    pub tried: Vec<(Value, Option<f64>)>,
     pub cured: Option<f64>,
+    /// Words of a useful remedy where no end can apply the cure.
+    pub cure_words: Vec<String>,
 }
 
 impl Row {
@@ -65,10 +67,21 @@ impl Row {
         gains.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Whether the remedy brings most of what the cure brings; absent where the cure changes nothing here.
-    fn is_useful(&self) -> Option<bool> {
+    /// Whether a remedy brings most of what the cure brings, or says in words what no end can do; absent where the cure
+    /// changes nothing here.
+    pub fn is_useful(&self) -> Option<bool> {
         let cure = self.gain(self.cured).filter(|gain| *gain > GAIN)?;
-        Some(self.best().is_some_and(|(_, gain)| gain >= USEFUL * cure))
+        let remedies = self.verdict["remedies"].as_array();
+        let words = remedies.into_iter().flatten().map(|one| &one["words"]);
+        let mut said = words.filter_map(Value::as_str).map(str::to_lowercase);
+        let names = said.any(|words| self.cure_words.iter().any(|word| words.contains(word)));
+        Some(names || self.best().is_some_and(|(_, gain)| gain >= USEFUL * cure))
+    }
+
+    /// Whether the experiments decided, and not for the path that is left.
+    fn decided(&self) -> &str {
+        let outcome = self.verdict["proof"]["outcome"].as_str();
+        outcome.unwrap_or("no experiment")
     }
 
     pub fn line(&self) -> String {
@@ -79,6 +92,7 @@ impl Row {
             None => "the cure has no effect",
         };
         let (limiter, confidence) = (self.text("limiter"), self.text("confidence"));
+        let proof = self.decided();
         let (name, class, failed) = (&self.case.name, &self.case.class, &self.failed);
         let (judged, seconds, of) = (self.judged(), self.seconds, &self.measured);
         let figures = [self.before, self.best().map(|best| best.0), self.cured];
@@ -86,7 +100,7 @@ impl Row {
             |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.2}"));
         let figures = figures.map(figure).join(" | ");
         format!(
-            "| {name} | {class} | {limiter} {confidence} {failed} | {judged} | {seconds:.1} | {of} | {figures} | {useful} |\n"
+            "| {name} | {class} | {limiter} {failed} | {confidence} | {proof} | {judged} | {seconds:.1} | {of} | {figures} | {useful} |\n"
         )
     }
 }
@@ -103,8 +117,8 @@ pub fn table(file: &Path) -> Result<String> {
     rows.sort_by(|a, b| a.case.name.cmp(&b.case.name));
     let (rows, others): (Vec<Row>, _) = rows.into_iter().partition(|row| !row.test.is_empty());
     let mut text =
-        "| case | cause | verdict | it is | s | measured | before | remedy | cure | remedy is |\n\
-        |---|---|---|---|--:|---|--:|--:|--:|---|\n"
+        "| case | cause | verdict | confidence | experiments | it is | s | measured | before | remedy | cure | remedy is |\n\
+        |---|---|---|---|---|---|--:|---|--:|--:|--:|---|\n"
             .to_owned();
     text.extend(rows.iter().map(Row::line));
     let (healthy, rows): (Vec<Row>, _) = rows.into_iter().partition(|row| row.case.is_control());
@@ -113,8 +127,27 @@ pub fn table(file: &Path) -> Result<String> {
     let useful: Vec<bool> = rows.iter().filter_map(Row::is_useful).collect();
     let (of, useful) = (useful.len(), useful.iter().filter(|is| **is).count());
     let (well, all) = (count(&healthy, "right"), healthy.len());
+    let pct = |part: usize, of: usize| 100.0 * part as f64 / of.max(1) as f64;
+    let is_false = |row: &&Row| row.judged() == "wrong" && row.text("confidence") == "proved";
+    let proved = rows.iter().filter(is_false).count();
+    let mut seconds: Vec<f64> = rows
+        .iter()
+        .map(|row| row.seconds)
+        .filter(|s| *s > 0.0)
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        seconds
+            .get((share * seconds.len() as f64) as usize)
+            .unwrap_or(&0.0)
+    };
     text += &format!(
-        "\n{right} right, {half} half, {wrong} wrong; remedy useful in {useful} of {of}; healthy: {well} of {all} right\n"
+        "\n{right} right ({:.0} %), {half} half, {wrong} wrong, of these {proved} proved; remedy useful in {useful} of {of} ({:.0} %); \
+         {:.1} s in the median, {:.1} s in nine of ten; healthy: {well} of {all} right\n",
+        pct(right, rows.len()),
+        pct(useful, of),
+        at(0.5),
+        at(0.9)
     );
     let line = |row: Row| format!("no test makes {}: {}\n", row.case.name, row.failed);
     text.extend(others.into_iter().map(line));
