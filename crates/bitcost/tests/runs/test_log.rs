@@ -42,8 +42,17 @@ fn samples_are_printed_where_asked_for() {
     bench.assert_nothing_left();
 }
 
-/// Ctrl-C comes in the third of many runs: the first two are printed and logged.
+/// Ctrl-C comes in the third of many runs: the first two are printed and logged. In the first run, only the log is kept.
 fn interrupted_repeats_keep_their_runs() {
+    let bench = Bench::new();
+    let running = bench.start(&split("test tcp -t 30 --until-interval 100% --repeats 2-2"));
+    bench.wait_for_run(&running, 0);
+    running.signal_group(Signal::INT);
+    let done = running.finish(PATIENCE).with_code(130);
+    done.assert_says("no run was complete: nothing but the log is kept");
+    assert!(!done.stderr.contains("what was measured"), "{done:?}");
+    assert!(bench.execution().exists());
+    bench.assert_nothing_left();
     let bench = Bench::new();
     let repeats = split("--until-interval 0.000001% --repeats 30-30 --json");
     let running = bench.start(&[&SHORT[..], &repeats].concat());

@@ -89,7 +89,11 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     match ending {
         // A test whose lines cannot be printed stops itself.
         Ending::Interrupted if !is_unprinted && printed != Err(Failure::OutputClosed) => {
-            Err(match arguments.no_log {
+            let has_figures = findings.first_run.is_some();
+            if !has_figures {
+                output::say("no run was complete: nothing but the log is kept");
+            }
+            Err(match arguments.no_log || !has_figures {
                 true => Failure::InterruptedUnlogged,
                 false => Failure::Interrupted,
             })
