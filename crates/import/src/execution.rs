@@ -40,15 +40,14 @@ struct Outline {
     tool: String,
     /// The names of its file's folder and of its file, without digits around them.
     names: [String; 2],
-    ends: Ends,
+    is_client: bool,
+    /// Both ends of the test have written a document.
+    is_both: bool,
 }
 
-/// Which ends of a test have written a document.
-#[derive(Clone, Copy, PartialEq)]
-enum Ends {
-    Client,
-    Other,
-    Both,
+fn is_client(run: &Run) -> bool {
+    let end = run.imported.facts.get(WRITTEN_BY);
+    end.is_some_and(|end| end == "client")
 }
 
 /// A log of imported runs. It is shown every run first, and then makes the events of each, so that
@@ -84,10 +83,8 @@ impl Execution {
             levels: of.levels.clone(),
             tool: of.tool.clone(),
             names: [folder.file_name(), path.file_stem()].map(word),
-            ends: match of.facts.get(WRITTEN_BY).map(String::as_str) {
-                Some("client") => Ends::Client,
-                _ => Ends::Other,
-            },
+            is_client: is_client(run),
+            is_both: false,
         };
         let index = self.joined(of.facts.get("cookie"), outline);
         self.indexes.push_back(index);
@@ -104,14 +101,14 @@ impl Execution {
             self.outlines.push(outline);
             return Some(index);
         };
-        if known.ends == Ends::Both || known.ends == outline.ends {
+        if known.is_both || known.is_client == outline.is_client {
             // The same document twice.
             return None;
         }
-        if outline.ends == Ends::Client {
+        if outline.is_client {
             std::mem::swap(known, &mut outline);
         }
-        known.ends = Ends::Both;
+        known.is_both = true;
         Some(first)
     }
 
@@ -143,12 +140,25 @@ impl Execution {
     pub fn begin(&mut self, head: Head) -> [Event; 2] {
         self.name_files();
         let factors = factors(&self.outlines);
-        let mut cells = Cells::default();
+        let mut cells: Vec<Cell> = Vec::new();
+        let mut places: HashMap<Vec<Label>, (usize, u32)> = HashMap::new();
         let place = |(index, outline)| {
-            let (cell, block) = cells.place(outline, &factors);
-            PlannedRun { index, block, cell }
+            let names = factors.iter().map(|(name, _)| name);
+            let labels: Vec<Label> = names.clone().map(|name| level(outline, name)).collect();
+            let (cell, count) = places.entry(labels).or_insert_with_key(|labels| {
+                let levels = names.cloned().zip(labels.iter().cloned()).collect();
+                let conditions = Conditions::default();
+                cells.push(Cell { levels, conditions });
+                (cells.len() - 1, 0)
+            });
+            *count += 1;
+            PlannedRun {
+                index,
+                block: *count - 1,
+                cell: *cell,
+            }
         };
-        let runs = (0..).zip(&self.outlines).map(place).collect();
+        let runs: Vec<PlannedRun> = (0..).zip(&self.outlines).map(place).collect();
         let began = Event::ExecutionBegan {
             format: FORMAT,
             bitcost_version: head.version.to_owned(),
@@ -160,10 +170,10 @@ impl Execution {
         };
         let plan = Plan {
             seed: 0,
-            blocks: cells.runs.into_iter().max().unwrap_or(0),
+            blocks: runs.iter().map(|run| run.block + 1).max().unwrap_or(0),
             lengths: None,
             is_profiled: false,
-            cells: cells.cells,
+            cells,
             runs,
         };
         [began, Event::Planned { plan }]
@@ -175,17 +185,12 @@ impl Execution {
             return Vec::new();
         };
         let of = &self.outlines[index as usize];
-        if of.ends == Ends::Both {
+        if of.is_both {
             let Some(mut first) = self.waiting.remove(&index) else {
                 self.waiting.insert(index, run);
                 return Vec::new();
             };
-            if run
-                .imported
-                .facts
-                .get(WRITTEN_BY)
-                .is_some_and(|end| end == "client")
-            {
+            if is_client(&run) {
                 std::mem::swap(&mut first, &mut run);
             }
             first.join(run);
@@ -227,43 +232,15 @@ pub fn execution(runs: Vec<Run>, head: Head) -> Vec<Event> {
 /// The bytes of iperf3's cookie; a shorter one is none that tells tests apart.
 const COOKIE_BYTES: usize = 36;
 
-#[derive(Default)]
-struct Cells {
-    cells: Vec<Cell>,
-    runs: Vec<u32>,
-    places: HashMap<Vec<Label>, usize>,
-}
-
-impl Cells {
-    fn place(&mut self, run: &Outline, factors: &[Factor]) -> (usize, u32) {
-        let names = factors.iter().map(|(name, _)| name);
-        let labels: Vec<Label> = names.clone().map(|name| level(run, name)).collect();
-        let cell = *self.places.entry(labels).or_insert_with_key(|labels| {
-            self.cells.push(Cell {
-                levels: names.cloned().zip(labels.iter().cloned()).collect(),
-                conditions: Conditions::default(),
-            });
-            self.runs.push(0);
-            self.cells.len() - 1
-        });
-        self.runs[cell] += 1;
-        (cell, self.runs[cell] - 1)
-    }
-}
-
 fn events_of(run: u32, of: Run) -> impl Iterator<Item = Event> {
-    let at = of.imported.began_at.clone().filter(|at| !at.is_empty());
+    let at = of.imported.began_at.clone();
     let began = at.map(|at| Event::RunBegan { run, at });
+    let (file, tool) = (&of.imported.file, &of.imported.tool);
     let result = match of.error {
         Some(reason) => Event::RunFailed {
             run,
             kind: FailureKind::Failed,
-            reason: format!(
-                "{}: {}: {}",
-                of.imported.file,
-                of.imported.tool,
-                harmless(&reason)
-            ),
+            reason: format!("{file}: {tool}: {}", harmless(&reason)),
             host_lacks: false,
         },
         None => Event::RunImported {
@@ -303,19 +280,16 @@ fn factors(found: &[Outline]) -> Vec<Factor> {
     let said = found.iter().flat_map(|found| found.levels.keys());
     let names: BTreeSet<&str> = said.map(String::as_str).chain(["tool"]).collect();
     let all = names.into_iter().map(factor);
-    let varied: Vec<Factor> = all.filter(|(_, levels)| levels.len() > 1).collect();
-    if !varied.is_empty() {
-        return varied;
+    let mut factors: Vec<Factor> = all.filter(|(_, levels)| levels.len() > 1).collect();
+    if factors.is_empty() {
+        let not_said = Label::Text(NOT_SAID.to_owned());
+        factors.extend(NAMING.into_iter().map(factor));
+        factors.retain(|(_, levels)| !levels.contains(&not_said));
     }
-    let not_said = Label::Text(NOT_SAID.to_owned());
-    let naming = NAMING.into_iter().map(factor);
-    let named: Vec<Factor> = naming
-        .filter(|(_, levels)| !levels.contains(&not_said))
-        .collect();
-    match named.is_empty() {
-        true => vec![factor("tool")],
-        false => named,
+    if factors.is_empty() {
+        factors.push(factor("tool"));
     }
+    factors
 }
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.
@@ -333,8 +307,11 @@ fn study(head: &Head, factors: &[Factor], metrics: &[String]) -> String {
         let (name, levels) = (quoted(name), levels.join(", "));
         let _ = write!(text, "[[factor]]\nname = {name}\nlevels = [{levels}]\n");
     }
-    let _ = write!(text, "[table]\nrows = {}\n", quoted(rows(factors)));
-    if let Some(columns) = columns(factors) {
+    let rows = rows(factors);
+    let _ = write!(text, "[table]\nrows = {}\n", quoted(rows));
+    // Of the other factors the one with the fewest levels.
+    let others = factors.iter().filter(|(name, _)| name != rows);
+    if let Some((columns, _)) = others.min_by_key(|(_, levels)| levels.len()) {
         let _ = writeln!(text, "columns = {}", quoted(columns));
     }
     text + &format!("metrics = [{}]\n", metrics.join(", "))
@@ -352,14 +329,6 @@ fn rows(factors: &[Factor]) -> &str {
             .find(|(_, levels)| levels.iter().any(is_number)),
     };
     first.or(factors.first()).map_or("tool", |(name, _)| name)
-}
-
-/// The factor of the columns: of the other factors the one with the fewest levels.
-fn columns(factors: &[Factor]) -> Option<&str> {
-    let others = factors.iter().filter(|(name, _)| name != rows(factors));
-    others
-        .min_by_key(|(_, levels)| levels.len())
-        .map(|(name, _)| name.as_str())
 }
 
 /// A string of TOML: as in JSON, and without DEL.

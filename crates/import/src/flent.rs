@@ -3,10 +3,9 @@
 use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 use jiff::Timestamp;
-use serde_json::value::RawValue;
 
 use crate::iperf3::mean;
-use crate::json::{self, Documents, Object};
+use crate::json::{Node, documents};
 use crate::run::{Run, Runs};
 
 pub(crate) fn is(text: &str) -> bool {
@@ -17,21 +16,23 @@ pub(crate) fn is(text: &str) -> bool {
 
 type Series = Vec<Option<f64>>;
 
-fn series(raw: &RawValue) -> Option<Series> {
-    json::list(raw.get())
+/// The values of a list; null, or what is none, is absent.
+fn series(list: Node) -> Series {
+    let values = list.0.into_iter();
+    values.map(|(_, value)| value.get().parse().ok()).collect()
 }
 
 pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
-    let is_one = |object: &Object| object.get("x_values").is_some();
-    let broken = Documents::each(text, is_one, &mut |object| runs.push(run(file, &object)))?;
+    let is_one = |node: &Node| node.get("x_values").is_some();
+    let broken = documents(text, is_one, &mut |node| runs.push(run(file, &node)))?;
     match broken.filter(|_| runs.count == 0) {
         Some(broken) => Err(format!("its JSON cannot be read: {broken}")),
         None => Ok(()),
     }
 }
 
-fn run(file: &str, document: &Object) -> Run {
-    let (metadata, results) = (document.object("metadata"), document.object("results"));
+fn run(file: &str, document: &Node) -> Run {
+    let (metadata, results) = (document.node("metadata"), document.node("results"));
     let mut run = Run::of("flent", file);
     run.imported.tool_version = metadata.text("FLENT_VERSION");
     run.imported.began_at = metadata
@@ -56,7 +57,7 @@ fn run(file: &str, document: &Object) -> Run {
         value.into_iter().for_each(|value| run.level(factor, value));
     }
     for (name, raw) in &results.0 {
-        if let Some(mean) = mean(series(raw).into_iter().flatten().flatten()) {
+        if let Some(mean) = mean(series(Node::of(raw)).into_iter().flatten()) {
             run.fact(&format!("mean of {name}"), mean);
         }
     }
@@ -76,15 +77,12 @@ fn run(file: &str, document: &Object) -> Run {
         None => "latency_mean_us",
     };
     run.figure(metric, latency);
-    let times: Vec<f64> = json::list(document.get("x_values").unwrap_or("")).unwrap_or_default();
+    let times = series(document.node("x_values")).into_iter();
     let step = metadata.number("STEP_SIZE").unwrap_or(0.2);
-    for (begin, rate) in times.into_iter().zip(own.into_iter().flatten()) {
-        if rate.is_some() {
-            run.interval(
-                Role::Receiver,
-                [begin, begin + step],
-                &[("throughput_mbps", *rate)],
-            );
+    for (begin, rate) in times.zip(own.into_iter().flatten()) {
+        if let (Some(begin), Some(_)) = (begin, rate) {
+            let span = [begin, begin + step];
+            run.interval(Role::Receiver, span, &[("throughput_mbps", *rate)]);
         }
     }
     if run.imported.figures.is_empty() {
@@ -93,19 +91,14 @@ fn run(file: &str, document: &Object) -> Run {
     run
 }
 
-fn of(results: &Object, name: &str) -> Series {
-    let found = results.0.iter().rfind(|(known, _)| known == name);
-    found.and_then(|(_, raw)| series(raw)).unwrap_or_default()
-}
-
 /// The rate of a direction at each time: the series of the sum, else the sum of the flows'.
-fn rates(results: &Object, way: &str) -> Option<Series> {
+fn rates(results: &Node, way: &str) -> Option<Series> {
     let names = results.0.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> = names
         .filter(|name| name.split(['_', ' ', ':']).any(|word| word == way))
         .collect();
     if let Some(sum) = names.iter().find(|name| name.ends_with(" sum")) {
-        return Some(of(results, sum));
+        return Some(series(results.node(sum)));
     }
     let flows = names.iter().filter(|name| !name.ends_with(" avg"));
     let add = |sum: Series, flow: Series| {
@@ -113,14 +106,14 @@ fn rates(results: &Object, way: &str) -> Option<Series> {
         both.map(|(a, b)| a.zip(b).map(|(a, b)| a + b).or(a).or(b))
             .collect()
     };
-    flows.map(|name| of(results, name)).reduce(add)
+    flows.map(|name| series(results.node(name))).reduce(add)
 }
 
 /// The round-trip times: their mean over the probes where the file has it, else the first probe's.
-fn pings(results: &Object) -> Series {
+fn pings(results: &Node) -> Series {
     let names = || results.0.iter().map(|(name, _)| name.as_str());
     let is_ping = |name: &&str| name.contains("(ms)");
     let mean = names().filter(is_ping).find(|name| name.ends_with(" avg"));
-    mean.or(names().find(is_ping))
-        .map_or_else(Vec::new, |name| of(results, name))
+    let name = mean.or(names().find(is_ping)).unwrap_or_default();
+    series(results.node(name))
 }

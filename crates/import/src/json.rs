@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -12,39 +11,45 @@ use serde_json::value::RawValue;
 pub(crate) const MOST_KEYS: usize = 10_000;
 const MOST_ELEMENTS: usize = 1_000_000;
 
-/// How deep documents may be in other objects.
-const DEPTH: usize = 4;
+/// How deep documents may be in other objects and lists.
+const DEPTH: usize = 6;
 
 /// How often a brace may be none of JSON before the search for more ends.
 const MOST_BROKEN: usize = 100;
 
-/// An object; each value is its text until it is asked for.
+/// An object, or a list, whose elements have no keys; each value is its text until it is asked for.
+/// Of another value, and where there is none, it is empty.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Object<'a>(pub Vec<(String, &'a RawValue)>);
+pub(crate) struct Node<'a>(pub Vec<(String, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for Node<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Keys;
-        impl<'de> Visitor<'de> for Keys {
-            type Value = Object<'de>;
+        struct Values;
+        impl<'de> Visitor<'de> for Values {
+            type Value = Node<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("an object")
+                f.write_str("an object or a list")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
-                Ok(Object(most(|| map.next_entry(), MOST_KEYS)?))
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node<'de>, A::Error> {
+                most(|| map.next_entry(), MOST_KEYS)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node<'de>, A::Error> {
+                let value = || Ok(seq.next_element()?.map(|value| (String::new(), value)));
+                most(value, MOST_ELEMENTS)
             }
         }
-        from.deserialize_map(Keys)
+        from.deserialize_any(Values)
     }
 }
 
 /// All that `next` gives, which is at most `limit`.
-fn most<T, E: Error>(
-    mut next: impl FnMut() -> Result<Option<T>, E>,
+fn most<'a, E: Error>(
+    mut next: impl FnMut() -> Result<Option<(String, &'a RawValue)>, E>,
     limit: usize,
-) -> Result<Vec<T>, E> {
+) -> Result<Node<'a>, E> {
     let mut all = Vec::new();
     while let Some(one) = next()? {
         all.push(one);
@@ -52,45 +57,39 @@ fn most<T, E: Error>(
             return Err(E::custom(format!("more than {limit}")));
         }
     }
-    Ok(all)
+    Ok(Node(all))
 }
 
-impl<'a> Object<'a> {
-    fn values(&self, key: &str) -> impl DoubleEndedIterator<Item = &'a RawValue> {
+impl<'a> Node<'a> {
+    pub fn of(raw: &'a RawValue) -> Node<'a> {
+        serde_json::from_str(raw.get()).unwrap_or_default()
+    }
+
+    /// Every value of this key, in order.
+    pub fn values(&self, key: &str) -> impl DoubleEndedIterator<Item = &'a RawValue> {
         let pairs = self.0.iter().filter(move |(name, _)| name == key);
         pairs.map(|(_, value)| *value)
     }
 
-    fn last(&self, key: &str) -> Option<&'a RawValue> {
-        self.values(key).next_back()
-    }
-
     /// The last value of this key, as text.
     pub fn get(&self, key: &str) -> Option<&'a str> {
-        Some(self.last(key)?.get())
+        Some(self.values(key).next_back()?.get())
     }
 
-    /// Every object that has this key, in order.
-    pub fn all(&self, key: &str) -> Vec<Object<'a>> {
-        self.values(key).filter_map(of).collect()
+    pub fn node(&self, key: &str) -> Node<'a> {
+        self.values(key)
+            .next_back()
+            .map_or_else(Node::default, Node::of)
     }
 
-    /// The last object that has this key; an empty one where there is none.
-    pub fn object(&self, key: &str) -> Object<'a> {
-        self.all(key).pop().unwrap_or_default()
-    }
-
-    pub fn list(&self, key: &str) -> Vec<&'a RawValue> {
-        self.last(key).map_or_else(Vec::new, elements)
-    }
-
-    /// The objects of a list.
-    pub fn objects(&self, key: &str) -> Vec<Object<'a>> {
-        self.list(key).into_iter().filter_map(of).collect()
+    /// What the elements of the list of this key are.
+    pub fn nodes(&self, key: &str) -> Vec<Node<'a>> {
+        let elements = self.node(key).0.into_iter();
+        elements.map(|(_, value)| Node::of(value)).collect()
     }
 
     pub fn number(&self, key: &str) -> Option<f64> {
-        number(self.last(key)?)
+        number(self.get(key)?)
     }
 
     pub fn positive(&self, key: &str) -> Option<f64> {
@@ -102,166 +101,101 @@ impl<'a> Object<'a> {
     }
 
     pub fn text(&self, key: &str) -> Option<String> {
-        text(self.last(key)?)
+        serde_json::from_str(self.get(key)?).ok()
     }
 }
 
 /// A number; absent where it means *not measured*: below 0, or −1 printed without its sign
 /// (18446744073709551615, iperf3 up to 3.13).
-pub(crate) fn number(raw: &RawValue) -> Option<f64> {
-    let number: f64 = raw.get().parse().ok()?;
+pub(crate) fn number(raw: &str) -> Option<f64> {
+    let number: f64 = raw.parse().ok()?;
     (0.0..9.2e18).contains(&number).then_some(number)
 }
 
-pub(crate) fn text(raw: &RawValue) -> Option<String> {
-    serde_json::from_str(raw.get()).ok()
-}
+type Take<'t, 'a> = &'t mut dyn FnMut(Node<'a>) -> Result<(), String>;
 
-/// A list of at most `MOST_ELEMENTS`.
-pub(crate) fn list<'a, T: Deserialize<'a>>(text: &'a str) -> Option<Vec<T>> {
-    struct Elements<T>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Elements<T> {
-        type Value = Vec<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-            f.write_str("a list")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
-            most(|| seq.next_element(), MOST_ELEMENTS)
-        }
-    }
-    let mut from = serde_json::Deserializer::from_str(text);
-    from.deserialize_seq(Elements(PhantomData)).ok()
-}
-
-/// The elements of a list; none of anything else.
-fn elements(raw: &RawValue) -> Vec<&RawValue> {
-    list(raw.get()).unwrap_or_default()
-}
-
-pub(crate) fn of(raw: &RawValue) -> Option<Object<'_>> {
-    serde_json::from_str(raw.get()).ok()
-}
-
-/// The documents of a text, with what is between them.
-pub(crate) struct Documents<'a, 't> {
+/// Gives each document of a text, in order, also those in other objects and lists; the result is the
+/// first thing between them that is none.
+pub(crate) fn documents<'a>(
     text: &'a str,
-    is_one: fn(&Object) -> bool,
-    take: &'t mut dyn FnMut(Object<'a>) -> Result<(), String>,
-    /// What is no JSON, with its line.
-    broken: Option<String>,
+    is_one: fn(&Node) -> bool,
+    take: Take<'_, 'a>,
+) -> Result<Option<String>, String> {
+    let (mut at, mut count, mut broken) = (0, 0, None);
+    while let Some(begin) = text[at..].find('{').map(|begin| at + begin) {
+        broken = broken.or_else(|| between(text, at, begin));
+        let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
+        at = begin + 1;
+        match values.next() {
+            Some(Ok(raw)) => {
+                at = begin + values.byte_offset();
+                within(raw, DEPTH, is_one, take)?;
+            }
+            Some(Err(error)) if count < MOST_BROKEN => {
+                count += 1;
+                broken.get_or_insert_with(|| {
+                    let line = line_at(text, begin) + error.line() - 1;
+                    format!("line {line} is cut or damaged: {error}")
+                });
+            }
+            _ => return Ok(broken),
+        }
+    }
+    Ok(broken.or_else(|| between(text, at, text.len())))
 }
 
-impl<'a> Documents<'a, '_> {
-    /// Gives each document to `take`, in order; the result is the first thing that is no JSON.
-    pub fn each(
-        text: &'a str,
-        is_one: fn(&Object) -> bool,
-        take: &mut dyn FnMut(Object<'a>) -> Result<(), String>,
-    ) -> Result<Option<String>, String> {
-        let broken = None;
-        let mut found = Documents {
-            text,
-            is_one,
-            take,
-            broken,
-        };
-        found.read()?;
-        Ok(found.broken)
-    }
-
-    fn read(&mut self) -> Result<(), String> {
-        let (mut at, mut broken) = (0, 0);
-        while let Some(begin) = self.text[at..].find('{').map(|begin| at + begin) {
-            self.pass(at, begin);
-            let mut values = serde_json::Deserializer::from_str(&self.text[begin..]).into_iter();
-            at = begin + 1;
-            match values.next() {
-                Some(Ok(raw)) => {
-                    at = begin + values.byte_offset();
-                    self.take(raw, DEPTH)?;
-                }
-                Some(Err(error)) if broken < MOST_BROKEN => {
-                    broken += 1;
-                    let text = self.text;
-                    self.broken.get_or_insert_with(|| {
-                        let line = line_at(text, begin) + error.line() - 1;
-                        format!("line {line} is cut or damaged: {error}")
-                    });
-                }
-                _ => return Ok(()),
-            }
-        }
-        self.pass(at, self.text.len());
-        Ok(())
-    }
-
-    /// Says what was left out between documents, but not twice.
-    fn pass(&mut self, from: usize, to: usize) {
-        let all = &self.text[from..to];
-        let between = all.trim_matches(|c: char| c.is_whitespace() || "[],".contains(c));
-        if !between.is_empty() && self.broken.is_none() {
-            let line = line_at(self.text, from + all.find(between).unwrap_or(0));
-            let first = between.lines().next().unwrap_or_default();
-            let begin: String = first.chars().take(60).collect();
-            let broken = format!("line {line} is no JSON and was left out: {begin:?}");
-            self.broken = Some(broken);
-        }
-    }
-
-    fn take(&mut self, raw: &'a RawValue, depth: usize) -> Result<(), String> {
-        let Some(object) = of(raw).filter(|_| depth > 0) else {
-            return Ok(());
-        };
-        if (self.is_one)(&object) {
-            return (self.take)(object);
-        }
-        for (_, value) in object.0 {
-            let mut inner = elements(value).into_iter().chain([value]);
-            inner.try_for_each(|value| self.take(value, depth - 1))?;
-        }
-        Ok(())
-    }
+/// What is no JSON between two documents.
+fn between(text: &str, from: usize, to: usize) -> Option<String> {
+    let all = &text[from..to];
+    let found = all.trim_matches(|c: char| c.is_whitespace() || "[],".contains(c));
+    let first: String = found.lines().next()?.chars().take(60).collect();
+    let line = line_at(text, from + all.find(found).unwrap_or(0));
+    Some(format!(
+        "line {line} is no JSON and was left out: {first:?}"
+    ))
 }
 
 fn line_at(text: &str, at: usize) -> usize {
-    1 + text.as_bytes()[..at]
-        .iter()
-        .filter(|byte| **byte == b'\n')
-        .count()
+    1 + text[..at].matches('\n').count()
+}
+
+fn within<'a>(
+    raw: &'a RawValue,
+    depth: usize,
+    is_one: fn(&Node) -> bool,
+    take: Take<'_, 'a>,
+) -> Result<(), String> {
+    let node = Node::of(raw);
+    if raw.get().starts_with('{') && is_one(&node) {
+        return take(node);
+    }
+    let mut values = node.0.into_iter().filter(|_| depth > 0);
+    values.try_for_each(|(_, value)| within(value, depth - 1, is_one, take))
 }
 
 /// `nan`, `-nan` and `inf` outside of strings become null, the only meaning that programs give
 /// them.
 pub(crate) fn without_nan(text: &str) -> Cow<'_, str> {
-    let is_value = |at: usize| text[..at].trim_end().ends_with([':', ',', '[', '-']);
-    let mut words = ["nan", "inf"]
+    ["nan", "inf"]
         .iter()
-        .flat_map(|word| text.match_indices(word));
-    if !words.any(|(at, _)| is_value(at)) {
-        return Cow::Borrowed(text);
-    }
-    let mut cleaned = String::with_capacity(text.len());
-    // Every other part is a string, unless its last quotation mark is escaped.
-    let mut in_word = false;
-    for part in text.split_inclusive('"') {
-        if in_word {
-            let slashes = part.trim_end_matches('"').chars().rev();
-            in_word = slashes.take_while(|letter| *letter == '\\').count() % 2 == 1;
-            cleaned.push_str(part);
-            continue;
-        }
-        in_word = part.ends_with('"');
-        let mut part = Cow::Borrowed(part);
-        for literal in ["-nan", "nan", "-inf", "inf"] {
-            if part.contains(literal) {
-                part = Cow::Owned(part.replace(literal, "null"));
+        .fold(Cow::Borrowed(text), |text, word| {
+            let is_value = |at: &usize| {
+                let before = text[..*at].trim_end_matches('-').trim_end();
+                before.ends_with([':', ',', '['])
+                    && text[at + word.len()..].starts_with([',', '}', ']', ' ', '\r', '\n'])
+            };
+            let places = text.match_indices(word).map(|(at, _)| at).filter(is_value);
+            let (mut cleaned, mut from) = (String::new(), 0);
+            for at in places {
+                cleaned += text[from..at].trim_end_matches('-');
+                cleaned += "null";
+                from = at + word.len();
             }
-        }
-        cleaned.push_str(&part);
-    }
-    Cow::Owned(cleaned)
+            match from {
+                0 => text,
+                _ => Cow::Owned(cleaned + &text[from..]),
+            }
+        })
 }
 
 #[cfg(test)]
@@ -282,13 +216,13 @@ mod tests {
         assert_eq!(numbers, [None, None, Some(7.0)]);
     }
 
-    fn all(text: &str) -> (Vec<Object<'_>>, Option<String>) {
+    fn all(text: &str) -> (Vec<Node<'_>>, Option<String>) {
         let mut found = Vec::new();
         let mut take = |object| {
             found.push(object);
             Ok(())
         };
-        let broken = Documents::each(text, |_| true, &mut take).expect("documents");
+        let broken = documents(text, |_| true, &mut take).expect("documents");
         (found, broken)
     }
 }

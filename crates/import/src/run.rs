@@ -10,7 +10,7 @@ use bitcost_model::record::Role;
 use bitcost_model::study::Label;
 
 /// The most intervals of a run: those of a day, one a second.
-const MOST_INTERVALS: usize = 100_000;
+pub(crate) const MOST_INTERVALS: usize = 100_000;
 
 /// Counts from here on have wrapped: they are small negative numbers in 32 bits.
 const WRAPPED: f64 = 2_147_483_648.0;
@@ -167,6 +167,7 @@ impl Run {
                 .filter_map(|(name, value)| Some(((*name).into(), value.filter(is_possible)?)));
             let mut figures: Vec<(Cow<str>, f64)> = figures.collect();
             figures.sort_by(|one, other| one.0.cmp(&other.0));
+            figures.shrink_to_fit();
             self.imported.intervals.push(ImportedInterval {
                 end,
                 begin_s,

@@ -1,15 +1,14 @@
-//! What iperf3, iperf 2, nuttcp and nttcp print without JSON: a table of the forms of their lines, and
-//! the runs that these lines make.
+//! What iperf3, iperf 2, nuttcp and nttcp print without JSON: rates of iperf, a table of the forms of
+//! other lines, and the runs that these lines make.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
-use regex_lite::{Captures, Regex};
 
 use crate::iperf3::mean;
-use crate::run::{Run, Runs, Way};
+use crate::run::{MOST_INTERVALS, Run, Runs, Way};
 
 /// The longest line that can be one of these, in bytes, and in how many lines one must be.
 const LINE_BYTES: usize = 1000;
@@ -18,46 +17,113 @@ const HEAD_LINES: usize = 10_000;
 /// All flows, as version 2 writes them in CSV.
 const SUM: i32 = -1;
 
-/// The most lines with rates in a run.
-const MOST_RATES: usize = 1_000_000;
+/// The most flows of a run, and lines with rates that are held of it.
+const MOST_RATES: usize = 200_000;
 
-struct Form {
-    is: &'static str,
-    tool: &'static str,
-    /// What each of its lines has, looked for before the slower form is.
-    mark: &'static str,
-    regex: Regex,
-}
-
-static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
-    let form = |line: &'static str| {
-        let (is, rest) = line.split_once(' ')?;
-        let (tool, rest) = rest.split_once(' ')?;
-        let (mark, regex) = rest.split_once(' ')?;
-        let regex = Regex::new(regex).ok()?;
-        Some(Form {
-            is,
-            tool,
-            mark,
-            regex,
-        })
-    };
+/// What each line of a form is, its program, a part that it has, and its words.
+static FORMS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
     let lines = include_str!("text.txt").lines();
     let rows = lines.filter(|line| !line.starts_with('#'));
-    rows.filter_map(form).collect()
+    rows.map(|line| line.split(" | ").collect()).collect()
 });
 
-fn form_of(line: &str) -> Option<(&'static Form, Captures<'_>)> {
-    let line = Some(line.trim_end()).filter(|line| line.len() <= LINE_BYTES)?;
-    let mut forms = FORMS.iter().filter(|form| line.contains(form.mark));
-    forms.find_map(|form| Some((form, form.regex.captures(line)?)))
+/// A line that has a form, and its words by the names that the form gives them.
+struct Line<'a> {
+    is: &'static str,
+    tool: &'static str,
+    text: &'a str,
+    words: HashMap<&'static str, &'a str>,
+}
+
+/// The words at the places that a form names.
+fn named<'a>(fields: &'static str, words: &[&'a str]) -> Option<HashMap<&'static str, &'a str>> {
+    let mut named = HashMap::new();
+    for field in fields.split(' ') {
+        let mut parts = field.splitn(3, ':');
+        let (name, steps, anchor) = (parts.next()?, parts.next()?, parts.next()?);
+        let begin = match anchor {
+            "^" => Some(-1),
+            _ => words
+                .iter()
+                .position(|word| *word == anchor)
+                .map(|place| place as isize),
+        };
+        let place = begin
+            .zip(steps.parse().ok())
+            .map(|(begin, steps): (_, isize)| begin + steps);
+        let word = place.and_then(|place| words.get(usize::try_from(place).ok()?));
+        match word.filter(|word| !name.ends_with('!') || number(word).is_some()) {
+            None if name.ends_with('?') => None,
+            word => named.insert(name.trim_end_matches(['!', '?']), *word?),
+        };
+    }
+    Some(named)
+}
+
+impl<'a> Line<'a> {
+    fn of(text: &'a str) -> Option<Line<'a>> {
+        let words: Vec<&str> = text
+            .split([' ', '\t', '=', '[', ']', '(', ')', ','])
+            .filter(|word| !word.is_empty())
+            .collect();
+        FORMS.iter().find_map(|form| {
+            let [is, tool, mark, fields @ ..] = &form[..] else {
+                return None;
+            };
+            let words = match fields {
+                _ if !text.contains(mark) => return None,
+                [fields] => named(fields, &words)?,
+                _ => HashMap::new(),
+            };
+            Some(Line {
+                is,
+                tool,
+                text,
+                words,
+            })
+        })
+    }
+
+    fn word(&self, name: &str) -> Option<&'a str> {
+        self.words.get(name).copied()
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        number(self.word(name)?)
+    }
+
+    fn loss_pct(&self) -> Option<f64> {
+        loss_pct(self.word("lost")?, self.word("of")?)
+    }
+}
+
+fn number(word: &str) -> Option<f64> {
+    word.trim_end_matches('%').parse().ok()
+}
+
+/// The share of lost datagrams in per cent. Duplicates can make the count negative, which says
+/// nothing.
+fn loss_pct(lost: &str, of: &str) -> Option<f64> {
+    let (lost, of) = number(lost).zip(number(of))?;
+    (of > 0.0 && lost >= 0.0).then(|| 100.0 * lost / of)
+}
+
+/// The flow that a line is about; absent for `FD`, the sum of both directions.
+fn flow(word: &str) -> Option<i32> {
+    match word {
+        "SUM" => Some(SUM),
+        id => id.parse().ok(),
+    }
 }
 
 pub(crate) fn is(text: &str) -> bool {
-    let own = ["rate", "interval", "failure", "head", "half", "result"];
-    let is_own = |(form, _): (&Form, Captures)| own.contains(&form.is);
-    let mut lines = text.lines().take(HEAD_LINES);
-    lines.any(|line| form_of(line).is_some_and(is_own))
+    let own = ["interval", "failure", "head", "half", "result"];
+    let is_own = |line: &str| {
+        line.len() <= LINE_BYTES
+            && (Rate::of(line).is_some()
+                || Line::of(line).is_some_and(|line| own.contains(&line.is)))
+    };
+    text.lines().take(HEAD_LINES).any(is_own)
 }
 
 pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
@@ -66,44 +132,17 @@ pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String
         ..Reader::default()
     };
     for (number, line) in (1..).zip(text.lines()) {
+        if line.len() > LINE_BYTES || line.contains("(omitted)") {
+            continue;
+        }
         reader.number = number;
-        if let Some((form, groups)) = form_of(line).filter(|_| !line.contains("(omitted)")) {
-            reader.line(form, &Groups(groups), runs)?;
-            if reader.rates.len() > MOST_RATES {
-                return Err(format!(
-                    "line {number}: a test of more than {MOST_RATES} lines with a rate"
-                ));
-            }
+        if let Some((rate, hosts)) = Rate::of(line) {
+            reader.rate(rate, hosts, runs)?;
+        } else if let Some(line) = Line::of(line) {
+            reader.line(&line, runs)?;
         }
     }
     reader.end(runs)
-}
-
-struct Groups<'a>(Captures<'a>);
-
-impl Groups<'_> {
-    fn word(&self, name: &str) -> Option<&str> {
-        Some(self.0.name(name)?.as_str())
-    }
-
-    fn number(&self, name: &str) -> Option<f64> {
-        self.word(name)?.parse().ok()
-    }
-
-    /// The flow that a line is about; absent for `FD`, the sum of both directions.
-    fn id(&self) -> Option<i32> {
-        match self.word("id")? {
-            "SUM" => Some(SUM),
-            id => id.parse().ok(),
-        }
-    }
-
-    /// The share of lost datagrams in per cent. Duplicates can make the count negative, which says
-    /// nothing.
-    fn loss_pct(&self) -> Option<f64> {
-        let (lost, of) = self.number("lost").zip(self.number("of"))?;
-        (of > 0.0 && lost >= 0.0).then(|| 100.0 * lost / of)
-    }
 }
 
 /// A line of iperf with the rate of one flow, or of all (`SUM`; −1 in CSV).
@@ -119,28 +158,85 @@ struct Rate {
     jitter_us: Option<f64>,
 }
 
+/// Mbit and seconds of the intervals of each flow and way.
+type Sums = HashMap<(i32, bool), [f64; 2]>;
+
+type Hosts<'a> = [Option<&'a str>; 2];
+
 impl Rate {
-    fn of(groups: &Groups) -> Option<Rate> {
-        let unit = groups.word("unit").unwrap_or_default();
+    /// The rate in a line, and the hosts that only CSV names.
+    fn of(line: &str) -> Option<(Rate, Hosts<'_>)> {
+        match line.split_once(" sec ") {
+            Some((head, tail)) => Some((Rate::of_text(head, tail)?, [None; 2])),
+            None => Rate::of_csv(line),
+        }
+    }
+
+    /// `[  5][TX-C]  0.00-1.00  sec  110 MBytes  923 Mbits/sec  0.08 ms  0/22823 (0%)  sender`
+    fn of_text(head: &str, tail: &str) -> Option<Rate> {
+        let (ids, span) = head.rsplit_once(']')?;
+        let (begin, end) = span.split_once('-')?;
+        let mut ids = ids.rsplit(['[', ']']).filter(|part| !part.is_empty());
+        let mut id = ids.next()?;
+        let is_back = ["RX-C", "TX-S"].contains(&id);
+        if is_back || ["TX-C", "RX-S"].contains(&id) {
+            id = ids.next()?;
+        }
+        let words: Vec<&str> = tail.split_whitespace().collect();
+        let [_, bytes, rate, unit, rest @ ..] = &words[..] else {
+            return None;
+        };
+        let unit = unit
+            .strip_suffix("/sec")
+            .filter(|_| bytes.ends_with("Bytes"))?;
         let (bits, base) = match unit.ends_with("Bytes") {
             true => (8.0, 1024_f64),
             false => (1.0, 1000.0),
         };
         let power = unit.chars().next().and_then(|letter| "KMGT".find(letter));
         let power = power.map_or(0, |place| place as i32 + 1);
+        // `0/ 893 (0%)` of version 2 is two words.
+        let (jitter, counts) = match rest {
+            [jitter, "ms", counts @ ..] => (number(jitter), counts.concat()),
+            _ => (None, String::new()),
+        };
+        let counts = counts.split_once('/');
+        let again = rest.first().and_then(|word| word.parse::<u64>().ok());
+        let has = |word| rest.iter().any(|one| one.contains(word));
         Some(Rate {
-            id: groups.id()?,
-            is_back: matches!(groups.word("way"), Some("RX-C" | "TX-S")),
-            end: groups.word("role").map(|role| match role {
-                "sender" => Role::Sender,
-                _ => Role::Receiver,
-            }),
-            span: [groups.number("begin")?, groups.number("end")?],
-            mbps: groups.number("rate")? * bits * base.powi(power) / 1e6,
-            again: groups.number("again"),
-            loss_pct: groups.loss_pct(),
-            jitter_us: groups.number("jitter").map(|ms| ms * 1000.0),
+            id: flow(id.trim())?,
+            is_back,
+            end: match has("sender") {
+                true => Some(Role::Sender),
+                false => has("receiver").then_some(Role::Receiver),
+            },
+            span: [number(begin.trim())?, number(end.trim())?],
+            mbps: number(rate)? * bits * base.powi(power) / 1e6,
+            again: again.map(|count| count as f64).filter(|_| jitter.is_none()),
+            loss_pct: counts
+                .and_then(|(lost, of)| loss_pct(lost, of.split('(').next().unwrap_or_default())),
+            jitter_us: jitter.map(|ms| ms * 1000.0),
         })
+    }
+
+    /// `20260101000000,10.0.0.1,40000,10.0.0.2,5001,3,0.0-1.0,BYTES,BITS,JITTER,LOST,OF,…`
+    fn of_csv(line: &str) -> Option<(Rate, Hosts<'_>)> {
+        let parts: Vec<&str> = line.split(',').collect();
+        let [at, local, _, remote, _, id, span, _, rate, rest @ ..] = &parts[..] else {
+            return None;
+        };
+        at.rsplit(':')
+            .next()
+            .filter(|at| at.len() >= 14 && number(at).is_some())?;
+        let rest = match rest {
+            [jitter, lost, of, ..] => format!("{jitter} ms {lost}/{of}"),
+            _ => String::new(),
+        };
+        let rate = Rate::of_text(
+            &format!("[{id}]{span}"),
+            &format!("0 Bytes {rate} bits/sec {rest}"),
+        );
+        Some((rate?, [Some(local), Some(remote)]))
     }
 
     /// Its flow and way, and whether their sender counted it.
@@ -152,15 +248,36 @@ impl Rate {
     fn is_sum(&self) -> bool {
         self.id == SUM
     }
+
+    fn add_to(&self, sums: &mut Sums) {
+        let [mbit, seconds] = sums.entry((self.id, self.is_back)).or_default();
+        *mbit += self.mbps * (self.span[1] - self.span[0]);
+        *seconds += self.span[1] - self.span[0];
+    }
+
+    fn keep(&self, run: &mut Run) {
+        let figures = [
+            ("throughput_mbps", Some(self.mbps)),
+            ("retransmits", self.again),
+            ("loss_pct", self.loss_pct),
+            ("jitter_us", self.jitter_us),
+        ];
+        run.interval(Role::Sender, self.span, &figures);
+    }
 }
 
 #[derive(Default)]
 struct Reader<'a> {
     file: &'a str,
     number: u64,
-    /// What is known of the run that is being read, and its lines.
+    /// What is known of the run that is being read.
     run: Option<Run>,
+    /// Its lines that may be totals: those that begin with it, or say which end counted.
     rates: Vec<Rate>,
+    last_s: f64,
+    sums: Sums,
+    /// There are intervals of all flows together.
+    has_sum: bool,
     /// Of each flow and end, whether it has begun, and whether it has gone on.
     known: HashMap<(i32, bool, Option<bool>), [bool; 2]>,
     /// The port of version 2's listener, and the flows that come to it at the client.
@@ -174,138 +291,159 @@ struct Reader<'a> {
     /// The totals say which end counted.
     has_words: bool,
     is_three: bool,
+    is_nttcp: bool,
     /// The length of nuttcp's intervals so far.
     seconds: f64,
 }
 
 impl Reader<'_> {
     fn run(&mut self, tool: &str) -> &mut Run {
-        let place = Some(format!("line {}", self.number));
         self.run.get_or_insert_with(|| {
             let mut run = Run::of(tool, self.file);
-            run.imported.place = place;
+            run.imported.place = Some(format!("line {}", self.number));
             run
         })
     }
 
-    fn line(&mut self, form: &Form, groups: &Groups, runs: &mut Runs) -> Result<(), String> {
-        let word = |name| groups.word(name).map(str::to_owned);
-        match form.is {
-            "begin" | "head" => {
+    fn line(&mut self, line: &Line, runs: &mut Runs) -> Result<(), String> {
+        let (is, tool) = (line.is, line.tool);
+        match is {
+            "begin" | "accept" | "head" => {
                 self.end(runs)?;
                 self.way = Way {
                     direction: Direction::Forward,
-                    is_server: groups.word("server").is_some(),
+                    is_server: is == "accept",
                 };
-                self.is_udp = groups.word("udp").is_some();
-                self.port = word("port");
+                self.is_udp = line.word("udp").is_some();
+                self.port = line.word("port").map(str::to_owned);
+                self.is_nttcp = is == "head";
             }
             "hosts" => {
                 if !self.rates.is_empty() {
                     self.end(runs)?;
                 }
-                self.hosts(groups);
+                self.is_three |= tool == "iperf3";
+                if !self.way.is_server
+                    && !self.is_three
+                    && line.word("port") == self.port.as_deref()
+                {
+                    self.backs.extend(line.word("id").and_then(flow));
+                }
+                self.hosts(["local", "remote"].map(|name| line.word(name)));
             }
             "reverse" => self.way.direction = Direction::Reverse,
             "datagrams" => self.is_udp = true,
             "report" => self.is_report = true,
-            "version" => self.run(form.tool).imported.tool_version = word("version"),
-            "failure" => self.run(form.tool).error = word("error"),
-            "rate" => {
-                if let Some(rate) = Rate::of(groups) {
-                    self.rate(rate, groups.word("unit").is_none(), runs)?;
-                    self.hosts(groups);
-                }
+            "version" => {
+                self.run(tool).imported.tool_version = line.word("version").map(str::to_owned);
+            }
+            "failure" => {
+                let error = line.text.split_once("error - ");
+                self.run(tool).error = error.map(|(_, error)| error.to_owned());
             }
             "interval" => {
                 let begin = self.seconds;
-                self.seconds += groups.number("seconds").unwrap_or(0.0);
+                self.seconds += line.number("seconds").unwrap_or(0.0);
                 let span = [begin, self.seconds];
                 let figures = [
-                    ("throughput_mbps", groups.number("throughput_mbps")),
-                    ("retransmits", groups.number("retransmits")),
-                    ("loss_pct", groups.loss_pct()),
+                    ("throughput_mbps", line.number("throughput_mbps")),
+                    ("retransmits", line.number("retransmits")),
+                    ("loss_pct", line.loss_pct()),
                 ];
-                let run = self.run(form.tool);
-                run.interval(Role::Receiver, span, &figures);
+                self.run(tool).interval(Role::Receiver, span, &figures);
             }
-            _ => return self.figures(form, groups, runs),
+            _ if tool == "nttcp" && !self.is_nttcp => {}
+            _ => return self.figures(line, runs),
         }
         Ok(())
     }
 
-    fn hosts(&mut self, groups: &Groups) {
-        self.is_three |= groups.word("three").is_some();
-        let is_back = groups.word("port").zip(self.port.as_deref());
-        if !self.way.is_server && !self.is_three && is_back.is_some_and(|(own, port)| own == port) {
-            self.backs.extend(groups.id());
-        }
-        let tool = if self.is_three { "iperf3" } else { "iperf" };
-        self.run(tool);
-        for (host, group) in self.hosts.iter_mut().zip(["local", "remote"]) {
-            if host.is_none() {
-                *host = groups.word(group).map(str::to_owned);
+    fn hosts(&mut self, hosts: Hosts) {
+        self.run(if self.is_three { "iperf3" } else { "iperf" });
+        for (known, host) in self.hosts.iter_mut().zip(hosts) {
+            if known.is_none() {
+                *known = host.map(str::to_owned);
             }
         }
     }
 
-    fn rate(&mut self, mut rate: Rate, is_csv: bool, runs: &mut Runs) -> Result<(), String> {
+    fn rate(&mut self, mut rate: Rate, hosts: Hosts, runs: &mut Runs) -> Result<(), String> {
         let has_words = self.has_words || rate.end.is_some();
-        if self.is_report {
+        if std::mem::take(&mut self.is_report) {
             rate.end = Some(Role::Receiver);
         }
         self.is_udp |= rate.jitter_us.is_some();
-        self.is_report = false;
         rate.is_back |= self.backs.contains(&rate.id);
         // Outputs in a row: a flow begins again, and this is not the total of its intervals, which
         // text without ends may have of a single one.
         let begins = rate.span[0] == 0.0;
         let [has_begun, goes_on] = *self.known.entry(rate.flow()).or_default();
-        if begins && has_begun && !goes_on && (is_csv || rate.end.is_some()) {
+        let may_begin = hosts[0].is_some() || rate.end.is_some();
+        if begins && has_begun && !goes_on && may_begin {
             self.end(runs)?;
         }
         self.known.entry(rate.flow()).or_default()[usize::from(!begins)] = true;
         self.has_words = has_words;
-        self.run("iperf");
-        self.rates.push(rate);
+        self.hosts(hosts);
+        self.last_s = self.last_s.max(rate.span[1]);
+        if begins || rate.end.is_some() {
+            self.rates.push(rate);
+        } else {
+            self.interval(&rate);
+        }
+        if self.rates.len().max(self.known.len()) > MOST_RATES {
+            let number = self.number;
+            return Err(format!(
+                "line {number}: a test of more than {MOST_RATES} flows"
+            ));
+        }
         Ok(())
     }
 
-    fn figures(&mut self, form: &Form, groups: &Groups, runs: &mut Runs) -> Result<(), String> {
-        let mut figures = Vec::new();
-        let names = form.regex.capture_names().flatten();
-        let is_figure = |name: &&str| {
-            ["_mbps", "_pct", "retransmits"]
-                .iter()
-                .any(|end| name.ends_with(end))
-        };
-        for name in names.filter(is_figure) {
-            // A server does not know the client's share.
-            let is_known = |value: &f64| *value > 0.0 || !self.way.is_server;
-            figures.push((name, groups.number(name).filter(is_known)));
+    /// Keeps an interval: of the sum of all flows where there is one, and of the test's own direction.
+    fn interval(&mut self, rate: &Rate) {
+        let known = [self.rates.first(), self.rates.last()];
+        let has_own = known.into_iter().flatten().any(|rate| !rate.is_back);
+        rate.add_to(&mut self.sums);
+        let is_first_sum = rate.is_sum() && !self.has_sum;
+        self.has_sum |= is_first_sum;
+        let is_kept = rate.is_sum() == self.has_sum && !(rate.is_back && has_own);
+        let run = self.run("iperf");
+        if is_first_sum {
+            run.imported.intervals.clear();
         }
+        if is_kept {
+            rate.keep(run);
+        }
+    }
+
+    fn figures(&mut self, line: &Line, runs: &mut Runs) -> Result<(), String> {
+        let (is, tool) = (line.is, line.tool);
         // nuttcp's sender may say its retransmits below what ended the run.
-        let is_late = form.is == "figures" && form.tool == "nuttcp" && self.run.is_none();
+        let is_late = is == "figures" && tool == "nuttcp" && self.run.is_none();
         if is_late {
             self.run = runs.pop();
         }
-        let run = self.run(form.tool);
-        for (name, value) in figures {
-            run.figure(name, value);
+        // A server does not know the client's share.
+        let is_server = self.way.is_server;
+        let run = self.run(tool);
+        for name in line.words.keys() {
+            let ends = ["_mbps", "_pct", "retransmits"];
+            if ends.iter().any(|end| name.ends_with(end)) {
+                let value = line.number(name);
+                run.figure(name, value.filter(|value| *value > 0.0 || !is_server));
+            }
         }
-        run.figure("loss_pct", groups.loss_pct());
-        if form.tool == "nuttcp" && form.is != "figures" {
-            let protocol = if groups.word("of").is_some() {
-                "udp"
-            } else {
-                "tcp"
-            };
-            run.level("protocol", protocol);
+        run.figure("loss_pct", line.loss_pct());
+        if tool == "nuttcp" && is != "figures" {
+            let is_udp = line.word("of").is_some();
+            run.level("protocol", if is_udp { "udp" } else { "tcp" });
         }
-        let span = groups.number("bytes").zip(groups.number("seconds"));
+        let span = line.number("bytes").zip(line.number("seconds"));
+        let span = span.filter(|(bytes, _)| *bytes > 0.0);
         for end in ["sender", "receiver"] {
-            let cpu = groups.number(&format!("{end}_cpu")).zip(span);
-            if let Some((cpu, (bytes, seconds))) = cpu.filter(|(_, (bytes, _))| *bytes > 0.0) {
+            let cpu = line.number(&format!("{end}_cpu")).zip(span);
+            if let Some((cpu, (bytes, seconds))) = cpu {
                 let cost = cpu * 1e6 / (bytes / 1024.0);
                 run.figure(&format!("{end}_thread_cpu_us_per_kib"), Some(cost));
                 let share = 100.0 * cpu / seconds;
@@ -314,7 +452,7 @@ impl Reader<'_> {
             }
         }
         let has_both = ["send_throughput_mbps", "throughput_mbps"].map(|name| run.get(name));
-        let is_whole = match form.is {
+        let is_whole = match is {
             "figures" => is_late,
             "half" => has_both.iter().all(Option::is_some),
             _ => true,
@@ -332,6 +470,7 @@ impl Reader<'_> {
             number: self.number,
             way: self.way,
             is_udp: self.is_udp,
+            is_nttcp: self.is_nttcp,
             port: self.port.clone(),
             ..Reader::default()
         };
@@ -352,12 +491,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The totals and intervals of iperf's lines, and whether only the way back is there. The totals
-    /// of version 3 say which end counted; in version 2 a total is a line of the whole time.
-    fn parted(&mut self, run: &mut Run) -> (Vec<Rate>, Vec<Rate>, bool) {
-        let last = self.rates.iter().map(|rate| rate.span[1]);
-        let last = last.fold(0.0, f64::max);
-        let is_whole = |rate: &Rate| rate.span[0] == 0.0 && rate.span[1] >= 0.95 * last;
+    /// Parts the totals of iperf's lines from the intervals, which stay; and whether only the way back
+    /// is there. The totals of version 3 say which end counted; in version 2 a total is a line of the
+    /// whole time.
+    fn totals(&mut self, run: &mut Run) -> (Vec<Rate>, bool) {
+        let is_whole = |rate: &Rate| rate.span[0] == 0.0 && rate.span[1] >= 0.95 * self.last_s;
         // Of two lines of the whole time the last is the total.
         let mut seen = HashSet::new();
         let is_silent = self.is_silent();
@@ -366,9 +504,8 @@ impl Reader<'_> {
             rate.end.is_some() || may_be(rate) && is_whole(rate) && seen.insert(rate.flow())
         };
         let mut are_totals: Vec<bool> = self.rates.iter().rev().map(is_total).collect();
-        let mut intervals = std::mem::take(&mut self.rates);
         let is_next = |_: &mut Rate| are_totals.pop() == Some(true);
-        let mut totals: Vec<Rate> = intervals.extract_if(.., is_next).collect();
+        let mut totals: Vec<Rate> = self.rates.extract_if(.., is_next).collect();
         if totals.is_empty() {
             let silent = "no total: the test did not finish";
             run.error.get_or_insert(silent.to_owned());
@@ -376,17 +513,54 @@ impl Reader<'_> {
         // A connection of version 2's `-r` has only the way back.
         let is_back = !self.backs.is_empty() && totals.iter().all(|rate| rate.is_back);
         if is_back {
-            let all = totals.iter_mut().chain(&mut intervals);
+            let all = totals.iter_mut().chain(&mut self.rates);
             all.for_each(|rate| rate.is_back = false);
+            let sums = std::mem::take(&mut self.sums).into_iter();
+            self.sums = sums.map(|((id, _), sums)| ((id, false), sums)).collect();
             self.way.direction = Direction::Reverse;
         } else if is_silent {
             // Version 3.1 has one total of datagrams, of what was sent.
-            totals
-                .iter_mut()
-                .for_each(|rate| rate.end = Some(Role::Sender));
+            let all = totals.iter_mut();
+            all.for_each(|rate| rate.end = Some(Role::Sender));
         }
-        let totals = without_zeros(run, totals, &intervals, self.way.own());
-        (totals, intervals, is_back)
+        (self.without_zeros(run, totals), is_back)
+    }
+
+    /// The totals without those that are 0 because their end was not asked; where no other is left,
+    /// with the mean of the intervals.
+    fn without_zeros(&mut self, run: &mut Run, totals: Vec<Rate>) -> Vec<Rate> {
+        let is_known = |rate: &&Rate| rate.mbps > 0.0 || rate.loss_pct == Some(100.0);
+        let side = |rate: &Rate| (rate.is_back, rate.flow().2);
+        let known: HashSet<_> = totals.iter().filter(is_known).map(side).collect();
+        self.rates
+            .iter()
+            .for_each(|rate| rate.add_to(&mut self.sums));
+        let sums = self
+            .sums
+            .iter()
+            .map(|((_, is_back), [mbit, _])| (*is_back, *mbit));
+        let all = totals
+            .iter()
+            .map(|rate| (rate.is_back, rate.mbps))
+            .chain(sums);
+        let moved: HashSet<bool> = all
+            .filter(|(_, mbit)| *mbit > 0.0)
+            .map(|(is_back, _)| is_back)
+            .collect();
+        let is_kept = |rate: &Rate| known.contains(&side(rate)) || !moved.contains(&rate.is_back);
+        let (mut kept, zeros): (Vec<Rate>, Vec<Rate>) = totals.into_iter().partition(is_kept);
+        for zero in zeros {
+            // Of several totals of a flow the first.
+            let sums = self.sums.remove(&(zero.id, zero.is_back));
+            let [mbit, seconds] = sums.unwrap_or_default();
+            let is_alone = known.iter().all(|(is_back, _)| *is_back != zero.is_back);
+            if is_alone && seconds > 0.0 {
+                run.note("a rate is the mean of its intervals: the total in the file is 0");
+                let (mbps, end) = (mbit / seconds, Some(self.way.own()));
+                kept.push(Rate { mbps, end, ..zero });
+            }
+        }
+        kept
     }
 
     /// Version 3 whose totals do not say which end counted.
@@ -396,7 +570,7 @@ impl Reader<'_> {
 
     /// The figures of iperf's lines.
     fn sum_up(&mut self, run: &mut Run) {
-        let (totals, intervals, is_only_back) = self.parted(run);
+        let (totals, is_only_back) = self.totals(run);
         let of = |is_back: bool, end: Role| {
             let is_received = |rate: &Rate| match rate.end {
                 Some(end) => end == Role::Receiver,
@@ -405,16 +579,22 @@ impl Reader<'_> {
             let is_one = |rate: &&Rate| {
                 rate.is_back == is_back && is_received(rate) == (end == Role::Receiver)
             };
-            only_sum(totals.iter().filter(is_one).collect())
+            let rates: Vec<&Rate> = totals.iter().filter(is_one).collect();
+            match rates.iter().find(|rate| rate.is_sum()) {
+                Some(sum) => vec![*sum],
+                None => rates,
+            }
         };
         let mbps = |rates: &[&Rate]| {
             (!rates.is_empty()).then(|| rates.iter().map(|rate| rate.mbps).sum::<f64>())
         };
         let (sent, received) = (of(false, Role::Sender), of(false, Role::Receiver));
-        let back = of(true, Role::Receiver);
         run.figure("send_throughput_mbps", mbps(&sent));
         run.figure("throughput_mbps", mbps(&received));
-        run.figure("background_throughput_mbps", mbps(&back));
+        run.figure(
+            "background_throughput_mbps",
+            mbps(&of(true, Role::Receiver)),
+        );
         if self.is_udp {
             let of_loss = match self.is_silent() && !self.way.is_server {
                 true => &sent,
@@ -422,10 +602,8 @@ impl Reader<'_> {
             };
             let jitters = of_loss.iter().filter_map(|rate| rate.jitter_us);
             run.figure("jitter_us", jitters.reduce(f64::max));
-            run.figure(
-                "loss_pct",
-                mean(of_loss.iter().filter_map(|rate| rate.loss_pct)),
-            );
+            let losses = of_loss.iter().filter_map(|rate| rate.loss_pct);
+            run.figure("loss_pct", mean(losses));
             run.derive_received();
         } else {
             let again: Option<f64> = sent.iter().map(|rate| rate.again).sum();
@@ -449,62 +627,26 @@ impl Reader<'_> {
             self.way.direction = Direction::Reverse;
         }
         run.level("direction", self.way.direction.name());
-        self.intervals(run, &intervals);
+        self.intervals(run);
     }
 
-    /// The intervals of the own end: of the sum of all flows where there is one.
-    fn intervals(&self, run: &mut Run, intervals: &[Rate]) {
-        let own: Vec<&Rate> = intervals.iter().filter(|rate| !rate.is_back).collect();
-        let has_sum = own.iter().any(|rate| rate.is_sum());
-        for rate in own.iter().filter(|rate| rate.is_sum() == has_sum) {
-            let figures = [
-                ("throughput_mbps", Some(rate.mbps)),
-                ("retransmits", rate.again.filter(|_| !self.is_udp)),
-                ("loss_pct", rate.loss_pct),
-                ("jitter_us", rate.jitter_us),
-            ];
-            run.interval(self.way.own(), rate.span, &figures);
+    /// Puts those that begin with the run before the others, and says which end counted all of them.
+    fn intervals(&self, run: &mut Run) {
+        let firsts = self.rates.iter().filter(|rate| !rate.is_back);
+        let has_sum = self.has_sum || firsts.clone().any(Rate::is_sum);
+        let firsts = firsts.filter(|rate| rate.is_sum() == has_sum);
+        let kept = match has_sum == self.has_sum {
+            true => MOST_INTERVALS.saturating_sub(firsts.clone().count()),
+            false => 0,
+        };
+        run.imported.intervals.truncate(kept);
+        let later = run.imported.intervals.len();
+        firsts.for_each(|rate| rate.keep(run));
+        run.imported.intervals.rotate_left(later);
+        for interval in &mut run.imported.intervals {
+            interval.end = self.way.own();
+            let figures = &mut interval.figures;
+            figures.retain(|(name, _)| !self.is_udp || name != "retransmits");
         }
-    }
-}
-
-/// The totals without those that are 0 because their end was not asked; where no other is left, with
-/// the mean of the intervals that `end` counted.
-fn without_zeros(run: &mut Run, totals: Vec<Rate>, intervals: &[Rate], end: Role) -> Vec<Rate> {
-    let is_known = |rate: &&Rate| rate.mbps > 0.0 || rate.loss_pct == Some(100.0);
-    let side = |rate: &Rate| (rate.is_back, rate.flow().2);
-    let known: HashSet<_> = totals.iter().filter(is_known).map(side).collect();
-    let moved = totals
-        .iter()
-        .chain(intervals)
-        .filter(|rate| rate.mbps > 0.0);
-    let moved: HashSet<bool> = moved.map(|rate| rate.is_back).collect();
-    let is_kept = |rate: &Rate| known.contains(&side(rate)) || !moved.contains(&rate.is_back);
-    let (mut kept, zeros): (Vec<Rate>, Vec<Rate>) = totals.into_iter().partition(is_kept);
-    let mut sums: HashMap<(i32, bool), [f64; 2]> = HashMap::new();
-    for rate in intervals {
-        let [mbit, seconds] = sums.entry((rate.id, rate.is_back)).or_default();
-        let length = rate.span[1] - rate.span[0];
-        *mbit += rate.mbps * length;
-        *seconds += length;
-    }
-    for zero in zeros {
-        // Of several totals of a flow the first.
-        let [mbit, seconds] = sums.remove(&(zero.id, zero.is_back)).unwrap_or_default();
-        let is_alone = known.iter().all(|(is_back, _)| *is_back != zero.is_back);
-        if is_alone && seconds > 0.0 {
-            run.note("a rate is the mean of its intervals: the total in the file is 0");
-            let (mbps, end) = (mbit / seconds, Some(end));
-            kept.push(Rate { mbps, end, ..zero });
-        }
-    }
-    kept
-}
-
-/// The line of all flows where there is one.
-fn only_sum(rates: Vec<&Rate>) -> Vec<&Rate> {
-    match rates.iter().find(|rate| rate.is_sum()) {
-        Some(sum) => vec![*sum],
-        None => rates,
     }
 }

@@ -30,7 +30,7 @@ impl Reader {
             has_options |= is_optioned;
             let gro_off = asked.mininet_compat && is_optioned;
             let ends = [near, far].map(|node| self.end(node, &link, &shaping, gro_off));
-            self.topology.links.push(Link {
+            self.imported.topology.links.push(Link {
                 ends,
                 mtu_bytes: MTU_BYTES,
             });
@@ -43,10 +43,15 @@ impl Reader {
 
     fn linked(&self, link: &Entry, key: &str, name: &Value) -> Result<String, String> {
         let name = word(name).ok_or_else(|| link.fault(format!("`{key}` is missing")))?;
-        if self.topology.node(&name).is_some() {
+        if self.imported.topology.node(&name).is_some() {
             return Ok(name);
         }
-        let names = self.topology.nodes.iter().map(|node| node.name.as_str());
+        let names = self
+            .imported
+            .topology
+            .nodes
+            .iter()
+            .map(|node| node.name.as_str());
         let hint = did_you_mean(&name, names);
         let name = name.escape_debug();
         Err(link.fault(format!("{key}: unknown node `{name}`{hint}")))

@@ -18,7 +18,7 @@ use bitcost_model::topology::{
     Address, At, Node, NodeKind, Problem, Route, Topology, is_node_name,
 };
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     pub topology: Topology,
     /// Differences from Mininet, and faults of the file, one sentence each.
@@ -91,8 +91,10 @@ impl Entry {
     }
 
     fn length(&self, key: &str) -> usize {
-        let list = self.opts.get(key).and_then(Value::as_array);
-        list.map_or(0, Vec::len)
+        self.opts
+            .get(key)
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len)
     }
 
     /// True where an option has another value than the one that has no effect.
@@ -138,9 +140,7 @@ fn parse(text: &str) -> Result<File, String> {
 
 #[derive(Default)]
 struct Reader {
-    topology: Topology,
-    warnings: Vec<String>,
-    commands: Vec<FileCommand>,
+    imported: Imported,
     ports: BTreeMap<String, usize>,
     addresses: BTreeMap<String, Address>,
     gateways: BTreeMap<String, Ipv4Addr>,
@@ -158,9 +158,7 @@ pub fn import(text: &str, options: Options) -> Result<Imported, Invalid> {
 fn read(text: &str, options: Options) -> Result<Imported, String> {
     let file = parse(text)?;
     let mut reader = Reader::default();
-    reader.version(&file)?;
-    reader.controllers(&file);
-    let base = reader.network(&file)?;
+    let base = reader.head(&file)?;
     reader.hosts(file.hosts, base)?;
     reader.switches(file.switches, base)?;
     reader.links(file.links, options)?;
@@ -169,10 +167,11 @@ fn read(text: &str, options: Options) -> Result<Imported, String> {
 
 impl Reader {
     fn warn(&mut self, sentence: impl Into<String>) {
-        self.warnings.push(sentence.into());
+        self.imported.warnings.push(sentence.into());
     }
 
-    fn version(&mut self, file: &File) -> Result<(), String> {
+    /// What a file has apart from nodes and links; the result is the network of its hosts.
+    fn head(&mut self, file: &File) -> Result<Network, String> {
         match word(&file.version) {
             None => self.warn("version: missing; read as version 2"),
             Some(version) if version == "2" => {}
@@ -183,10 +182,6 @@ impl Reader {
                 ));
             }
         }
-        Ok(())
-    }
-
-    fn controllers(&mut self, file: &File) {
         for (index, controller) in file.controllers.iter().enumerate() {
             let name = controller.word("hostname").unwrap_or(format!("c{index}"));
             let kind = controller.word("controllerType").unwrap_or_default();
@@ -198,15 +193,9 @@ impl Reader {
                 ));
             }
         }
-    }
-
-    fn network(&mut self, file: &File) -> Result<Network, String> {
         for (name, key) in [("sflow", "sflowTarget"), ("netflow", "nflowTarget")] {
-            let target = file
-                .application
-                .get(name)
-                .and_then(|section| section.get(key));
-            if target.and_then(word).is_some() {
+            let section = file.application.get(name);
+            if section.and_then(|of| word(of.get(key)?)).is_some() {
                 self.warn(format!("application.{name}: ignored"));
             }
         }
@@ -241,7 +230,7 @@ impl Reader {
 
     fn switches(&mut self, switches: Vec<Entry>, base: Network) -> Result<(), String> {
         // Mininet counts every host that it adds, and counts routers as hosts.
-        let mut hosts = self.topology.nodes.len() as u64;
+        let mut hosts = self.imported.topology.nodes.len() as u64;
         for mut switch in switches {
             let kind = switch.word("switchType").unwrap_or("default".to_owned());
             if kind != "legacyRouter" {
@@ -280,7 +269,7 @@ impl Reader {
         let name = entry.word("hostname").or_else(numbered);
         let name = name.ok_or_else(|| entry.fault("it has neither a hostname nor a number"))?;
         let shown = name.escape_debug();
-        if self.topology.node(&name).is_some() {
+        if self.imported.topology.node(&name).is_some() {
             return Err(entry.fault(format!("the name `{shown}` is used twice")));
         }
         if !is_node_name(&name) {
@@ -303,9 +292,11 @@ impl Reader {
                 "externalInterfaces: not attached; they take {external} port numbers, as in Mininet"
             )));
         }
-        for (key, when) in [("startCommand", "start"), ("stopCommand", "stop")] {
-            self.commands
-                .extend(entry.word(key).map(|command| FileCommand {
+        for when in ["start", "stop"] {
+            let command = entry.word(&format!("{when}Command"));
+            self.imported
+                .commands
+                .extend(command.map(|command| FileCommand {
                     node: name.clone(),
                     when,
                     text: command.escape_debug().to_string(),
@@ -313,7 +304,7 @@ impl Reader {
         }
         self.ports
             .insert(name.clone(), kind.first_port() + external);
-        self.topology.nodes.push(Node {
+        self.imported.topology.nodes.push(Node {
             name,
             kind,
             routes: Vec::new(),
@@ -322,39 +313,38 @@ impl Reader {
 
     fn finish(mut self) -> Result<Imported, String> {
         let mut addresses = self.addresses.clone();
-        for end in self.topology.ends_mut() {
+        for end in self.imported.topology.ends_mut() {
             end.addresses.extend(addresses.remove(&end.node));
         }
         for name in addresses.into_keys() {
-            if self.topology.hosts().any(|host| host.name == name) {
+            if self.imported.topology.hosts().any(|host| host.name == name) {
                 self.warn(format!("host {name}: it has no link, and is left out"));
-                self.topology.nodes.retain(|node| node.name != name);
+                self.imported
+                    .topology
+                    .nodes
+                    .retain(|node| node.name != name);
             }
         }
         self.routes();
-        for index in self.topology.loop_links().into_iter().rev() {
-            let [near, far] = self.topology.links.remove(index).ends;
+        for index in self.imported.topology.loop_links().into_iter().rev() {
+            let [near, far] = self.imported.topology.links.remove(index).ends;
             self.warn(format!(
                 "links[{index}] ({} - {}): it closes a loop of switches; left out, as a spanning tree leaves it out",
                 near.node, far.node
             ));
         }
-        match self.topology.check() {
-            Ok(()) => Ok(Imported {
-                topology: self.topology,
-                warnings: self.warnings,
-                commands: self.commands,
-            }),
-            Err(Problem {
-                at: At::Link(index),
-                message,
-            }) => Err(format!("links[{index}]: {message}")),
-            Err(Problem { message, .. }) => Err(message),
-        }
+        self.imported
+            .topology
+            .check()
+            .map_err(|Problem { at, message }| match at {
+                At::Link(index) => format!("links[{index}]: {message}"),
+                _ => message,
+            })?;
+        Ok(self.imported)
     }
 
     fn routes(&mut self) {
-        for node in &mut self.topology.nodes {
+        for node in &mut self.imported.topology.nodes {
             let (name, own) = (&node.name, self.addresses.get(&node.name));
             let Some(via) = self.gateways.get(name) else {
                 continue;
@@ -365,7 +355,7 @@ impl Reader {
                     via: (*via).into(),
                 });
             } else {
-                self.warnings.push(format!(
+                self.imported.warnings.push(format!(
                     "host {name}: its defaultRoute {via} is not in its network; left out"
                 ));
             }

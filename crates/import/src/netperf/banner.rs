@@ -24,9 +24,8 @@ impl Banner {
     /// demo : first burst 4`.
     pub(super) fn of(line: &str) -> Option<Banner> {
         let line = line.trim_start_matches("MIGRATED ");
-        let (name, rest) = line
-            .split_once(" TEST from ")
-            .or_else(|| line.split_once(" TEST to "))?;
+        let mut ends = [" TEST from ", " TEST to "].iter();
+        let (name, rest) = ends.find_map(|end| line.split_once(end))?;
         let is_letter = |c: char| c.is_ascii_alphanumeric() || "/_|".contains(c);
         if !name
             .split(' ')
@@ -36,10 +35,8 @@ impl Banner {
         }
         let test = name.replace(['/', ' '], "_").to_ascii_lowercase();
         let words = || rest.split(" : ").map(str::trim);
-        let to = line
-            .split_once(" TEST to ")
-            .or_else(|| rest.split_once(" to "));
-        let remote = to.and_then(|(_, to)| to.split([' ', ':']).next());
+        let (_, to) = line.rsplit_once(" to ").unwrap_or_default();
+        let remote = to.split([' ', ':']).next();
         Some(Banner {
             test: test
                 .replace("request_response", "rr")
@@ -53,20 +50,15 @@ impl Banner {
     }
 
     pub(super) fn kind(&self) -> Kind {
-        if self.test.ends_with("rr") || self.test.contains("connect") {
-            Kind::Transactions
-        } else {
-            Kind::Stream
+        match self.test.ends_with("rr") || self.test.contains("connect") {
+            true => Kind::Transactions,
+            false => Kind::Stream,
         }
     }
 
     /// False where netperf's local endpoint receives.
     pub(super) fn is_sending(&self) -> bool {
         !self.test.contains("maerts") && !self.test.ends_with("receive")
-    }
-
-    pub(super) fn is_udp_stream(&self) -> bool {
-        self.test.contains("udp_stream")
     }
 
     pub(super) fn levels(&self, run: &mut Run) {

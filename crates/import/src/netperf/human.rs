@@ -18,11 +18,10 @@ const RECEIVED: &str = "receiver_recv_socket remote_elapsed_time messages_receiv
 
 /// The rows of the tables below a banner; none where they have another form.
 pub(super) fn rows(banner: &Banner, lines: &[&str]) -> Vec<Row> {
-    let rows = stacked(lines);
-    if rows.is_empty() {
-        return classic(banner, lines).into_iter().collect();
+    match stacked(lines) {
+        rows if rows.is_empty() => classic(banner, lines).into_iter().collect(),
+        rows => rows,
     }
-    rows
 }
 
 /// Lines that are all numbers are rows; their number of columns says what they are.
@@ -36,28 +35,23 @@ fn classic(banner: &Banner, lines: &[&str]) -> Option<Row> {
         let values = numbers.iter().find(|row| counts.contains(&row.len()))?;
         Some(named(names, values))
     };
-    let is_datagrams = banner.is_udp_stream();
+    let is_datagrams = banner.test.contains("udp_stream");
     let is_transactions = banner.kind() == Kind::Transactions;
-    // `-v 0` prints the rate alone.
-    if let [only] = &numbers[..]
-        && only.len() == 1
-    {
-        let name = match is_datagrams {
-            true => "local_send_throughput",
-            false => "throughput",
-        };
-        return Some(named(name, only));
-    }
-    let mut found = if is_datagrams {
-        let is_both = |pair: &&[Vec<&str>]| {
-            [6, 8].contains(&pair[0].len()) && [4, 6].contains(&pair[1].len())
-        };
-        let pair = numbers.windows(2).find(is_both)?;
-        [named(SENT, &pair[0]), named(RECEIVED, &pair[1])].concat()
-    } else if is_transactions {
-        row(TRANSACTIONS, [6, 10])?
-    } else {
-        row(STREAM, [5, 9])?
+    let mut found = match &numbers[..] {
+        // `-v 0` prints the rate alone.
+        [only] if only.len() == 1 && is_datagrams => {
+            return Some(named("local_send_throughput", only));
+        }
+        [only] if only.len() == 1 => return Some(named("throughput", only)),
+        _ if is_datagrams => {
+            let is_both = |pair: &&[Vec<&str>]| {
+                [6, 8].contains(&pair[0].len()) && [4, 6].contains(&pair[1].len())
+            };
+            let pair = numbers.windows(2).find(is_both)?;
+            [named(SENT, &pair[0]), named(RECEIVED, &pair[1])].concat()
+        }
+        _ if is_transactions => row(TRANSACTIONS, [6, 10])?,
+        _ => row(STREAM, [5, 9])?,
     };
     let units = lines
         .iter()
