@@ -162,6 +162,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "each of a profile's `stacks` in the log has its `cpu`; its time is computed when it is printed",
     ),
     (
+        "--executions --pause",
+        "repeat the command in a loop of the shell, with `sleep` between",
+    ),
+    (
         "interval_ms",
         "to repeat a test, start `bitcost test` from cron or a systemd timer",
     ),

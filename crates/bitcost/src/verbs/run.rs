@@ -1,21 +1,17 @@
 //! `bitcost run`: a study executed from its first run to its table.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
 
 use bitcost_analysis::compare::of_study;
-use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_execute::store::USUAL_PARENT;
 use bitcost_execute::{Destination, Executed, Resume, Start};
-use bitcost_model::units::{parse_duration, show_duration};
 use bitcost_study::Study;
 
 use crate::failure::Failure;
 use crate::format::Look;
-use crate::opened::{name_apart, report_cut};
+use crate::opened::report_cut;
 use crate::options::against;
 use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
@@ -23,7 +19,6 @@ use crate::options::order::{Order, new_seed};
 use crate::options::place::Place;
 use crate::options::profile::ProfileOptions;
 use crate::options::slow::refuse_slow;
-use crate::options::whole::whole;
 use crate::outcome::{check, say_answer};
 use crate::progress::Live;
 use crate::signals::stop_on_signals;
@@ -40,13 +35,6 @@ pub struct Arguments {
     judging: Judging,
     #[command(flatten)]
     order: Order,
-    /// Run the whole study N times, each with its own folder and order, for `bitcost compare --old
-    /// … --new …`
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=EXECUTIONS_MOST), conflicts_with = "resume")]
-    executions: Option<u32>,
-    /// With --executions: time to wait between them, such as 10m [default: none]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "executions")]
-    pause: Option<Duration>,
     #[command(flatten)]
     profile: ProfileOptions,
     /// Parent of the folder that is created for the execution
@@ -71,23 +59,21 @@ pub struct Arguments {
     place: Place,
 }
 
-const EXECUTIONS_MOST: u32 = 1000;
-
-/// Time between two looks at whether the user stopped a pause.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// Runs the study, or its missing runs, or the study several times.
+/// Runs the study, or its missing runs.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     arguments.look.check()?;
     let stop = stop_on_signals()?;
-    if let Some(number) = arguments.executions.filter(|number| *number > 1) {
-        return several(&arguments, number, &stop);
-    }
     let executed = match &arguments.resume {
         Some(folder) => resume(folder, &arguments, &stop)?,
         None => start(&arguments, &stop)?,
     };
-    let (folder, findings, ending) = ended(executed, &arguments)?;
+    let folder = executed.folder.unwrap_or_default();
+    let ending = executed
+        .ending
+        .inspect_err(|_| say_how_to_resume(&folder))?;
+    let mut findings = executed.findings?;
+    let judging = &arguments.judging;
+    findings.comparison = of_study(&findings, judging.threshold);
     let printed = arguments.look.print(std::slice::from_ref(&findings));
     say_answer(&findings, &arguments.look);
     if ending == Ending::Interrupted {
@@ -95,81 +81,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     }
     // If standard output cannot be written, the lines above still name the log, which is complete.
     printed?;
-    judged(&findings, ending, &arguments.judging)
-}
-
-/// The folder of an execution, what it shows, and how it ended.
-fn ended(
-    executed: Executed,
-    arguments: &Arguments,
-) -> Result<(PathBuf, Findings, Ending), Failure> {
-    let folder = executed.folder.unwrap_or_default();
-    let ending = executed
-        .ending
-        .inspect_err(|_| say_how_to_resume(&folder))?;
-    let mut findings = executed.findings?;
-    findings.comparison = of_study(&findings, arguments.judging.threshold);
-    Ok((folder, findings, ending))
-}
-
-/// Fails if the execution was stopped, or if what it shows fails its check.
-fn judged(findings: &Findings, ending: Ending, judging: &Judging) -> Result<(), Failure> {
     if ending == Ending::Interrupted {
         return Err(Failure::Interrupted);
     }
-    check(findings)?;
+    check(&findings)?;
     let comparison = findings.comparison.as_ref();
     comparison.map_or(Ok(()), |comparison| judging.check(comparison))
-}
-
-/// Executes the study this often, and prints all of it at the end. One that cannot be executed or is
-/// stopped is the last; one that fails its check is not.
-fn several(arguments: &Arguments, all: u32, stop: &AtomicBool) -> Result<(), Failure> {
-    let (mut folders, mut found, mut result) = (Vec::new(), Vec::new(), Ok(()));
-    for number in 1..=all {
-        if let Some(pause) = arguments.pause.filter(|_| number > 1) {
-            wait(pause, stop);
-        }
-        if stop.load(Ordering::Relaxed) {
-            result = Err(Failure::Interrupted);
-            break;
-        }
-        output::say(&format!("execution {number} of {all}"));
-        let executed = start(arguments, stop).and_then(|executed| ended(executed, arguments));
-        let (folder, findings, ending) = match executed {
-            Ok(executed) => executed,
-            Err(error) => {
-                result = Err(error);
-                break;
-            }
-        };
-        result = result.and(judged(&findings, ending, &arguments.judging));
-        found.push(findings);
-        if ending == Ending::Interrupted {
-            say_how_to_resume(&folder);
-            result = Err(Failure::Interrupted);
-            break;
-        }
-        folders.push(folder);
-    }
-    name_apart(&mut found);
-    let printed = match found.is_empty() {
-        true => Ok(()),
-        false => arguments.look.print(&found),
-    };
-    for folder in &folders {
-        output::say_whole(&format!("execution: {}", output::shell_word(folder)));
-    }
-    printed.and(result)
-}
-
-/// Waits for this time, or until the user stops it.
-fn wait(pause: Duration, stop: &AtomicBool) {
-    output::say(&format!("pause of {}", show_duration(pause)));
-    let start = Instant::now();
-    while start.elapsed() < pause && !stop.load(Ordering::Relaxed) {
-        sleep(LOOK.min(pause.saturating_sub(start.elapsed())));
-    }
 }
 
 /// Refuses --fail-on for a study that compares nothing.

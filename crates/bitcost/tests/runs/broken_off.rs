@@ -7,7 +7,7 @@ use bitcost_model::event::FailureKind;
 use bitcost_testkit::process::are_held;
 
 bitcost_testkit::trials! {
-    Host: killed_controller_leaves_nothing_and_resumes, interrupted_execution_prints_its_table_and_resumes, killed_agent_fails_one_run, missing_lab_ends_the_execution, a_study_is_executed_several_times, an_interrupted_pause_keeps_what_is_done;
+    Host: killed_controller_leaves_nothing_and_resumes, interrupted_execution_prints_its_table_and_resumes, killed_agent_fails_one_run, missing_lab_ends_the_execution;
 }
 
 fn killed_controller_leaves_nothing_and_resumes() {
@@ -147,46 +147,4 @@ fn missing_lab_ends_the_execution() {
     // No run is tried without a lab.
     assert_eq!(failed(&bench.log()).len(), 1);
     assert_eq!(runs_per_cell(&bench.resume()), [2, 2]);
-}
-
-/// The folders of all executions.
-fn executions(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder.join("bitcost-runs"));
-    let entries = entries.into_iter().flatten();
-    let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    found.sort();
-    found
-}
-
-fn a_study_is_executed_several_times() {
-    let bench = Bench::new();
-    bench.write("small.toml", SMALL);
-    let words = "run small.toml --executions 2 --pause 10ms --no-calibration --blocks 1 --json";
-    let done = bench.bitcost(&split(words)).with_code(0);
-    let folders = executions(bench.path());
-    assert_eq!(folders.len(), 2);
-    assert!(folders.iter().all(|folder| log_file(folder).exists()));
-    let documents = done.json();
-    assert_eq!(documents.as_array().map(Vec::len), Some(2), "{documents}");
-    for folder in &folders {
-        let name = folder.file_name().unwrap().to_str().unwrap();
-        done.assert_says(&format!("execution: bitcost-runs/{name}"));
-    }
-    bench.assert_nothing_left();
-}
-
-fn an_interrupted_pause_keeps_what_is_done() {
-    let bench = Bench::new();
-    bench.write("small.toml", SMALL);
-    let words = "run small.toml --executions 3 --pause 1h --no-calibration --blocks 1";
-    let running = bench.start(&split(words));
-    eventually(PATIENCE, "the pause", || {
-        running.stderr().contains("pause of").then_some(())
-    });
-    running.signal(Signal::INT);
-    let done = running.finish(PATIENCE).with_code(130);
-    done.assert_prints("Throughput (Mbit/s");
-    done.assert_says("execution: bitcost-runs/");
-    assert_eq!(executions(bench.path()).len(), 1);
-    bench.assert_nothing_left();
 }
