@@ -72,7 +72,7 @@ impl Settings {
     ) -> Result<(), Refusal> {
         for (setting, subject, request) in requests {
             let is_of_machine = setting.scope(&subject) == Scope::Machine;
-            if is_of_machine && !setting.ends_with_process() && journaling.is_lab() {
+            if is_of_machine && journaling.is_lab() {
                 return Err(Refusal::from(format!(
                     "cannot set {} {subject}: the whole machine has one value, so a lab cannot have its own; it can be set on real hosts",
                     setting.name()

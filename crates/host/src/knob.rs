@@ -83,12 +83,6 @@ pub trait Knob: Sync {
         asked == actual
     }
 
-    /// Whether the kernel ends the change with the process that made it, so that it may be made for
-    /// a lab although it is of the whole machine.
-    fn ends_with_process(&self) -> bool {
-        false
-    }
-
     /// Whether the values can only be restored together.
     fn is_whole(&self) -> bool {
         false

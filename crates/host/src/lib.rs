@@ -25,7 +25,6 @@ mod describe;
 mod device;
 mod error;
 mod governor;
-mod idle;
 pub mod journal;
 mod knob;
 mod mtu;
@@ -47,7 +46,6 @@ pub use describe::describe;
 pub use device::{check as check_device, check_name as check_device_name};
 pub use error::HostError;
 pub use governor::Governor;
-pub use idle::Idle;
 pub use knob::{Knob, Scope};
 pub use mtu::Mtu;
 pub use offload::{Offloads, is_on};
@@ -61,12 +59,6 @@ pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};
 pub use values::{Mismatch, VALUE, Values, single};
 pub use watchdog::{WATCHDOG_VERB, Watchdog};
 
-/// Whether idle CPUs of this machine sleep.
-pub static IDLE: Idle = Idle {
-    path: "/dev/cpu_dma_latency",
-    held: std::sync::Mutex::new(None),
-};
-
 /// Every knob, in the order in which they are set: a change of the number of queues creates new
 /// qdiscs, and a veth without GRO has no NAPI.
 pub static KNOBS: &[&dyn Knob] = &[
@@ -74,7 +66,6 @@ pub static KNOBS: &[&dyn Knob] = &[
     &Governor {
         root: "/sys/devices/system/cpu",
     },
-    &IDLE,
     &CHANNEL_COUNTS,
     &INTERRUPT_COALESCING,
     &Mtu,

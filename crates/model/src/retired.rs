@@ -162,6 +162,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "each of a profile's `stacks` in the log has its `cpu`; its time is computed when it is printed",
     ),
     (
+        "--idle idle",
+        "a program that holds /dev/cpu_dma_latency open keeps CPUs awake, such as `tuned-adm profile latency-performance`",
+    ),
+    (
         "--executions --pause",
         "repeat the command in a loop of the shell, with `sleep` between",
     ),

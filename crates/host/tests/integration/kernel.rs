@@ -5,8 +5,8 @@ use std::process::Command;
 
 use bitcost_host::{
     CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Governor,
-    HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, Outcome, RPS_CPUS,
-    RootQdisc, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
+    HostError, INTERRUPT_COALESCING, Knob, Mtu, NoJournal, Offloads, Outcome, RPS_CPUS, RootQdisc,
+    Sysctl, THREADED_NAPI, Values, describe, is_on, single,
 };
 use bitcost_model::host_settings::{HostSetting, Qdisc};
 use bitcost_model::settings::{Kind, find};
@@ -30,8 +30,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     threads_and_cpus_that_receive_are_set_and_restored,
     coalescing_is_set_and_restored_if_supported,
     governor_is_set_and_restored,
-    idle_cpus_poll_while_the_file_is_held,
-    idle_that_is_not_in_effect_is_seen,
     invalid_subject_is_refused,
     changes_are_restored_in_reverse_order,
     foreign_change_is_kept_and_reported,
@@ -430,47 +428,6 @@ fn coalescing_is_set_and_restored_if_supported() {
     });
 }
 
-/// The number of descriptors of this process that refer to a file.
-fn descriptors_of(file: &std::path::Path) -> usize {
-    let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
-    open.filter(|fd| fs::read_link(fd.path()).is_ok_and(|target| target == file))
-        .count()
-}
-
-/// The machine's own device, for a moment.
-fn idle_cpus_poll_while_the_file_is_held() {
-    let device = std::path::Path::new(IDLE.path);
-    if let Err(error) = fs::OpenOptions::new().write(true).open(device) {
-        ignore(&format!("cannot open {}: {error}", IDLE.path));
-    }
-    assert_eq!(IDLE.subjects(), ["cpus"]);
-    set_and_restore(&IDLE, "cpus", "poll", || {
-        let least = fs::read(device).unwrap();
-        assert_eq!(least[..4], 0i32.to_ne_bytes());
-        assert_eq!(descriptors_of(device), 1);
-    });
-    assert_eq!(descriptors_of(device), 0);
-}
-
-/// A file in place of the device reports another value than was written.
-fn idle_that_is_not_in_effect_is_seen() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("cpu_dma_latency");
-    fs::write(&file, 0i32.to_ne_bytes()).unwrap();
-    let knob: &'static Idle = Box::leak(Box::new(Idle {
-        path: file.to_str().unwrap().to_owned().leak(),
-        held: std::sync::Mutex::new(None),
-    }));
-    let mut change = held();
-    change.set(knob, "cpus", &HostSetting::Idle).unwrap();
-    fs::write(&file, 7i32.to_ne_bytes()).unwrap();
-    assert_eq!(knob.observe("cpus").unwrap(), single("7 us"));
-    knob.write("cpus", &Values::new(), &single("not requested"))
-        .unwrap();
-    assert_eq!(descriptors_of(&file), 0);
-    assert_eq!(knob.observe("cpus").unwrap(), single("not requested"));
-}
-
 /// The test uses files laid out as in sysfs, because virtual machines have no governor.
 fn governor_is_set_and_restored() {
     let root = tempfile::tempdir().unwrap();
@@ -532,7 +489,7 @@ fn invalid_subject_is_refused() {
 /// Names that look like a device's are refused since there is no such device, not for their form.
 fn is_a_subject(knob: &str, subject: &str) -> bool {
     let mut names = "cpu cpu-1 cpu0x cpu99999999999 kernel.panic net.".split(' ');
-    names.any(|name| name == subject) && !["governor", "idle", "sysctl"].contains(&knob)
+    names.any(|name| name == subject) && !["governor", "sysctl"].contains(&knob)
 }
 
 fn changes_are_restored_in_reverse_order() {

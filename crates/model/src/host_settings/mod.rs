@@ -59,12 +59,12 @@ pub struct Grammar {
 /// A row is: the grammar, the setting and the type of its value, its name, the placeholder of a value, what is
 /// allowed, and what reads it.
 macro_rules! host_settings {
-    ($($grammar:ident $setting:ident $(($kind:ty))?, $name:literal, $value_name:literal, $allowed:literal, $parse:expr;)*) => {
+    ($($grammar:ident $setting:ident($kind:ty), $name:literal, $value_name:literal, $allowed:literal, $parse:expr;)*) => {
         /// One setting of a host with its requested value.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "setting", content = "value")]
         pub enum HostSetting {
-            $(#[serde(rename = $name)] $setting $(($kind))?,)*
+            $(#[serde(rename = $name)] $setting($kind),)*
         }
 
         impl HostSetting {
@@ -114,10 +114,6 @@ host_settings! {
     RPS_CPUS RpsCpus(Vec<u32>), "rps_cpus", "CPUS|none", "CPU numbers such as \"1\" or \"0-3\", or \"none\"",
         |text| (text == "none").then(Vec::new).or_else(|| parse_cpu_list(text)).map(HostSetting::RpsCpus).map(one)
             .ok_or_else(|| Invalid(format!("`{text}` is not a list of CPUs")));
-    IDLE Idle, "idle", "poll", "\"poll\" or \"as-found\"", |text| match text {
-        "poll" => Ok(one(HostSetting::Idle)),
-        _ => Err(Invalid(format!("`{text}` is not a valid value for idle{}", did_you_mean(text, ["poll", AS_FOUND])))),
-    };
     GOVERNOR Governor(String), "governor", "NAME", "the name of a governor such as \"performance\"",
         |text| match !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
             true => Ok(one(HostSetting::Governor(text.to_owned()))),
@@ -268,7 +264,6 @@ impl fmt::Display for HostSetting {
             HostSetting::ThreadedNapi(on) => f.write_str(if *on { "on" } else { "off" }),
             HostSetting::RpsCpus(cpus) if cpus.is_empty() => f.write_str("none"),
             HostSetting::RpsCpus(cpus) => f.write_str(&show_cpu_list(cpus)),
-            HostSetting::Idle => f.write_str("poll"),
             HostSetting::Governor(name) => f.write_str(name),
             HostSetting::Stress(stress) => write!(f, "{stress}"),
         }
@@ -500,7 +495,6 @@ mod tests {
                 "net.ipv4.tcp_rmem=4096  1 2, net.ipv4.tcp_sack = 0",
             ),
             (&COALESCE, "rx-usecs 10, adaptive_rx off"),
-            (&IDLE, "receiver: poll"),
             (&CHANNELS, "rx 2 tx 2"),
             (&GOVERNOR, "performance"),
             (&THREADED_NAPI, "receiver: off"),
@@ -541,8 +535,6 @@ mod tests {
             let refused = setting.check().expect_err("refused").0;
             assert!(refused.contains(why), "{refused}");
         }
-        let pol = IDLE.read("pol").expect_err("refused").0;
-        assert!(pol.contains("did you mean `poll`"), "{pol}");
     }
 
     #[test]
