@@ -35,7 +35,7 @@ const FITTED: usize = 4000;
 /// The factor whose numbers are bytes per message.
 const SIZE: &str = "message_size_bytes";
 
-/// Why the runs of an execution or of a table were not faster, as far as it is known.
+/// Why the runs of an execution were not faster, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// What is explained.
@@ -242,11 +242,11 @@ fn by_figures(name: &str, summary: &Summary) -> Explanation {
         models.map(move |model| (name.clone(), model))
     };
     let costs: Vec<_> = lines.iter().flat_map(models).collect();
+    let mut remarks: Vec<String> = lines.values().flatten().filter_map(demand_remark).collect();
+    remarks.extend(no_cost_model(&costs, lines.values().flatten()));
     Explanation {
         title: name.to_owned(),
-        remarks: no_cost_model(&costs, lines.values().flatten())
-            .into_iter()
-            .collect(),
+        remarks,
         cells,
         costs,
         warnings: Vec::new(),
@@ -264,33 +264,6 @@ fn foreign(cell: &CellSummary, run: &RunRow) -> RunFigures {
         is_datagram: segment_size_bytes.is_none() && run.figures.get("loss_pct").is_some(),
         is_paced: cell.number("rate_bps").is_some(),
         figures: run.figures.clone(),
-    }
-}
-
-/// Explains the runs of a table of figures; a cell is all runs of one size.
-pub fn explain_table(title: String, runs: &[RunFigures], seed: u64) -> Explanation {
-    let mut sizes: BTreeMap<(u64, &str), Vec<RunFigures>> = BTreeMap::new();
-    for run in runs {
-        let (size, word) = match (run.segment_size_bytes, run.message_size_bytes) {
-            (Some(size), _) => (size, "segments"),
-            (None, size) => (size.unwrap_or(0.0), "messages"),
-        };
-        sizes
-            .entry((size as u64, word))
-            .or_default()
-            .push(run.clone());
-    }
-    let cell = |((size, word), runs)| of_figures(format!("{word} of {size} B"), runs);
-    let mut remarks: Vec<String> = runs.iter().filter_map(demand_remark).collect();
-    let costs = cost_models(runs, seed).into_iter();
-    let costs: Vec<_> = costs.map(|model| (String::new(), model)).collect();
-    remarks.extend(no_cost_model(&costs, runs));
-    Explanation {
-        title,
-        cells: sizes.into_iter().map(cell).collect(),
-        costs,
-        warnings: Vec::new(),
-        remarks,
     }
 }
 

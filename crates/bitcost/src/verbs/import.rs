@@ -181,7 +181,7 @@ fn read_all(files: &[PathBuf], execution: &mut Execution) -> Result<Vec<Content>
 }
 
 /// Reads the bytes of a file; of a file that is too large, only enough to notice that.
-pub fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
+fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?
         .take(bitcost_import::MOST + 1)

@@ -63,11 +63,16 @@ fn limits_show_their_arithmetic() {
 
 #[test]
 fn tables_of_another_program_explained() {
-    const SWEEP: &str = "explain tests/fixtures/udp-size-sweep.csv";
-    const RANDOM: &str = "explain tests/fixtures/udp-random-sizes.csv";
-    assert_snapshot!(all_printed(&[
-        SWEEP,
-        &format!("{SWEEP} --json"),
-        &format!("{RANDOM} --runs")
-    ]));
+    let place = tempfile::tempdir().unwrap();
+    let explained = |table: &str, option: &str| {
+        let file = format!("tests/fixtures/{table}.csv");
+        let out = place.path().to_str().unwrap();
+        let said = printed(&["import", &file, "--out", out]);
+        let folder = said.lines().next().unwrap();
+        let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
+        printed(&["explain", folder, option]).replace(name, table)
+    };
+    let sweep = ["--damaged", "--json"].map(|option| explained("udp-size-sweep", option));
+    let random = explained("udp-random-sizes", "--runs");
+    assert_snapshot!(sweep.concat() + &random);
 }

@@ -1,51 +1,42 @@
 //! Explanations as text and as JSON: of the paper's own tables, and of cells that are known.
 
-use bitcost_analysis::explain::{
-    ExplainedCell, Explanation, LIMITERS, RunFigures, Warning, explain_table,
-};
-use bitcost_analysis::metrics::Figures;
+use crate::common::*;
+use bitcost_analysis::explain::{ExplainedCell, Explanation, LIMITERS, Warning};
 use bitcost_render::explained::{
     cell_text, explanation_folded, explanation_json, explanation_lines, explanation_text,
 };
 use bitcost_testkit::assert_says;
 
 /// Messages of these sizes with the throughput that the paper has for them.
-const SWEEP: [(f64, f64); 14] = [
-    (1.0, 5.56),
-    (2.0, 11.04),
-    (3.0, 16.60),
-    (4.0, 21.95),
-    (16.0, 87.06),
-    (32.0, 178.26),
-    (64.0, 354.48),
-    (128.0, 691.31),
-    (256.0, 1351.93),
-    (512.0, 2555.18),
-    (1024.0, 4782.00),
-    (2048.0, 8327.85),
-    (4096.0, 12937.09),
-    (8192.0, 18356.68),
+const SWEEP: [(i64, f64); 14] = [
+    (1, 5.56),
+    (2, 11.04),
+    (3, 16.60),
+    (4, 21.95),
+    (16, 87.06),
+    (32, 178.26),
+    (64, 354.48),
+    (128, 691.31),
+    (256, 1351.93),
+    (512, 2555.18),
+    (1024, 4782.00),
+    (2048, 8327.85),
+    (4096, 12937.09),
+    (8192, 18356.68),
 ];
 
-fn datagrams(run: u64, size: f64, figures: &[(&'static str, f64)]) -> RunFigures {
-    let of = |name| figures.iter().find(|(known, _)| *known == name);
-    RunFigures {
-        run,
-        message_size_bytes: Some(size),
-        is_datagram: true,
-        figures: Figures::of(|metric| Some(of(metric.name)?.1)),
-        ..RunFigures::default()
-    }
+fn datagrams(bytes: i64, figures: &[(&str, f64)]) -> Run {
+    run_of_iperf3(&[size(bytes)], figures)
 }
 
-fn explained(runs: &[RunFigures]) -> Explanation {
-    explain_table("a table".into(), runs, 0)
+fn explained(runs: Vec<Run>) -> Explanation {
+    findings(&imported(runs, "x")).explanation
 }
 
 #[test]
 fn lines_are_folded_to_the_words_after_their_marks() {
-    let runs = SWEEP.map(|(size, mbps)| datagrams(1, size, &[("send_throughput_mbps", mbps)]));
-    let text = explanation_text(&explained(&runs), true);
+    let runs = SWEEP.map(|(size, mbps)| datagrams(size, &[("send_throughput_mbps", mbps)]));
+    let text = explanation_text(&explained(runs.to_vec()), true);
     let folded = explanation_folded(&text, 60);
     assert!(text.lines().any(|line| line.chars().count() > 80), "{text}");
     assert!(folded.lines().all(|line| line.chars().count() <= 60));
@@ -63,8 +54,8 @@ fn lines_are_folded_to_the_words_after_their_marks() {
 #[test]
 fn two_sizes_give_no_cost_model_and_say_so() {
     let runs = [SWEEP[0], SWEEP[13]]
-        .map(|(size, mbps)| datagrams(1, size, &[("send_throughput_mbps", mbps)]));
-    let found = explained(&runs);
+        .map(|(size, mbps)| datagrams(size, &[("send_throughput_mbps", mbps)]));
+    let found = explained(runs.to_vec());
     assert!(found.costs.is_empty());
     let text = explanation_text(&found, false);
     assert!(text.contains("no cost model: it needs 3 sizes"), "{text}");
@@ -72,24 +63,23 @@ fn two_sizes_give_no_cost_model_and_say_so() {
 
 #[test]
 fn cells_of_which_the_same_is_said_have_one_line() {
-    let run = |size: f64, peak: f64| {
-        datagrams(1, size, &[("sender_peak_cpu_pct", peak), ("loss_pct", 0.0)])
-    };
-    let found = explained(&[run(64.0, 99.9), run(1024.0, 100.0)]);
-    let line = "messages of 64 B; messages of 1024 B: sender's CPU (1 run, likely)";
+    let run =
+        |size: i64, peak: f64| datagrams(size, &[("sender_peak_cpu_pct", peak), ("loss_pct", 0.0)]);
+    let found = explained(vec![run(64, 99.9), run(1024, 100.0)]);
+    let line = "64; 1024: sender's CPU (1 run, likely)";
     assert_eq!(explanation_lines(&found), [line]);
     let text = explanation_text(&found, true);
     assert_says(
         &text,
         &[
-            "messages of 64 B: sender's CPU (1 run, likely)",
+            "64: sender's CPU (1 run, likely)",
             "  evidence: sender_peak_cpu_pct 99.9 % (threshold: at least 99.5 %)",
             "  run 1: sender's CPU",
         ],
     );
-    let many: Vec<_> = (1..=7).map(|size| run(f64::from(size), 100.0)).collect();
-    let lines = explanation_lines(&explained(&many));
-    assert!(lines[0].contains("; … messages of 7 B (7 cells): sender's CPU"));
+    let many: Vec<_> = (1..=7).map(|size| run(size, 100.0)).collect();
+    let lines = explanation_lines(&explained(many));
+    assert!(lines[0].contains("; … 7 (7 cells): sender's CPU"));
 }
 
 #[test]
@@ -104,7 +94,7 @@ fn a_warning_is_a_line_and_names_its_cells() {
     };
     let found = Explanation {
         warnings: vec![warning(&[]), warning(&["a", "b"])],
-        ..explained(&[datagrams(1, 64.0, &[])])
+        ..explained(vec![datagrams(64, &[])])
     };
     let text = explanation_text(&found, false);
     assert_says(
@@ -117,7 +107,7 @@ fn a_warning_is_a_line_and_names_its_cells() {
 #[test]
 fn limiters_with_the_same_share_are_no_verdict() {
     let cell = |names: [&'static str; 3]| {
-        let runs = explained(&[datagrams(1, 64.0, &[])]).cells.remove(0).runs;
+        let runs = explained(vec![datagrams(64, &[])]).cells.remove(0).runs;
         let run = |name: &str| {
             let mut run = runs[0].clone();
             let limiter = LIMITERS.iter().find(|row| row.name == name);
