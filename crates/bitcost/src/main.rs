@@ -9,7 +9,6 @@ mod opened;
 mod options;
 mod outcome;
 mod output;
-mod own_json;
 mod progress;
 mod signals;
 mod studies;

@@ -6,7 +6,7 @@ use bitcost_analysis::findings::{Findings, LogPlace};
 use bitcost_execute::store::{Damaged, End, USUAL_PARENT, newest};
 
 use crate::failure::Failure;
-use crate::{output, own_json};
+use crate::output;
 
 /// How a log is read.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -23,8 +23,7 @@ pub fn open(folder: &Path, reading: Reading) -> Result<Findings, Failure> {
         true => Damaged::LeaveOut,
         false => Damaged::Refuse,
     };
-    let (findings, end) = bitcost_execute::read(folder, damaged)
-        .map_err(|error| own_json::refused(folder).unwrap_or_else(|| error.into()))?;
+    let (findings, end) = bitcost_execute::read(folder, damaged)?;
     report_cut(&end);
     Ok(findings?)
 }

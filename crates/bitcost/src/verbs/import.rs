@@ -12,7 +12,7 @@ use bitcost_study::Study;
 use bitcost_study::topology::to_toml;
 
 use crate::failure::Failure;
-use crate::{output, own_json};
+use crate::output;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -138,11 +138,6 @@ fn check(began: &[Event]) -> Result<(), Failure> {
 /// The content of all files, whose runs are shown to the execution, or an error that names every file
 /// without runs with its reason.
 fn read_all(files: &[PathBuf], execution: &mut Execution) -> Result<Vec<Content>, Failure> {
-    if let [file] = files
-        && let Some(failure) = own_json::refused(file)
-    {
-        return Err(failure);
-    }
     let (mut found, mut wrong, mut has_unknown) = (Vec::new(), Vec::new(), false);
     for path in files {
         let file = path.display().to_string();
