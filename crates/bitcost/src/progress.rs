@@ -1,7 +1,6 @@
 //! The reports of an execution on standard error.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 
 use bitcost_analysis::summary::Precision;
 use bitcost_execute::Progress;
@@ -12,15 +11,8 @@ use bitcost_render::stop_rule::stop_rule_text;
 
 use crate::output;
 
+#[derive(Default)]
 pub struct Live(View);
-
-impl Live {
-    /// Shows one line that is redrawn if standard error is a terminal, otherwise a line for each
-    /// run.
-    pub fn new() -> Live {
-        Live(View::new(std::io::stderr().is_terminal()))
-    }
-}
 
 impl Progress for Live {
     fn event(&mut self, event: &Event) {
@@ -37,10 +29,6 @@ impl Progress for Live {
     }
 
     fn completed(&mut self, runs: &BTreeSet<u32>) {
-        self.0.skip(runs.iter().copied());
-    }
-
-    fn end(&mut self) {
-        self.0.end();
+        runs.iter().for_each(|run| self.0.skip(*run));
     }
 }

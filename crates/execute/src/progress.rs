@@ -13,5 +13,4 @@ pub trait Progress {
     fn precision(&mut self, precision: &Precision);
     /// Runs of the plan that an earlier start of this execution has completed.
     fn completed(&mut self, _runs: &BTreeSet<u32>) {}
-    fn end(&mut self) {}
 }

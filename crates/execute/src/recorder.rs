@@ -216,7 +216,6 @@ impl<'a> Recorder<'a> {
         };
         let ending = make(&mut sink, &recorder);
         let mut recorder = recorder.into_inner();
-        recorder.progress.end();
         let findings = match recorder.findings.take() {
             Some(found) => Ok(found),
             None => recorder.find(),

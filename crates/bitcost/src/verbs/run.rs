@@ -139,7 +139,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         out: Some(&arguments.out),
         ..Start::new(&study, &plan, &destination, output::command_line())
     };
-    Ok(start.execute(stop, &mut Live::new())?)
+    Ok(start.execute(stop, &mut Live::default())?)
 }
 
 fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
@@ -163,7 +163,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
         |_| Ok(()),
         output::command_line(),
         stop,
-        &mut Live::new(),
+        &mut Live::default(),
     )?)
 }
 
