@@ -161,6 +161,7 @@ pub const RETIRED: &[(&str, &str)] = &[
         "time_ns",
         "each of a profile's `stacks` in the log has its `cpu`; its time is computed when it is printed",
     ),
+    ("--from", "use `bitcost studies NAME > FILE`"),
     (
         "--idle idle",
         "a program that holds /dev/cpu_dma_latency open keeps CPUs awake, such as `tuned-adm profile latency-performance`",

@@ -82,7 +82,7 @@ fn object(properties: Map<String, Value>) -> Value {
 pub fn markdown() -> String {
     let mut text = String::from(
         "# Keys of study files and lab files\n\n\
-         A study is a TOML file: `bitcost studies new` writes one with comments, `bitcost plan FILE` reports every mistake in it, and an editor completes it by `bitcost studies schema study`. \
+         A study is a TOML file: `bitcost studies new` prints one with comments, `bitcost plan FILE` reports every mistake in it, and an editor completes it by `bitcost studies schema study`. \
          Keys in bold are required. The settings of `[workload]` and of levels \
          are in [settings](settings.md), the metrics in [metrics](metrics.md).\n",
     );

@@ -32,7 +32,7 @@ pub enum Verb {
     Run(run::Arguments),
     /// Check a study and print its runs, their order and their time
     Plan(plan::Arguments),
-    /// List the embedded studies, print one, or write a new study file
+    /// List the embedded studies, print one, or print a new study file
     Studies(studies::Arguments),
     /// Print the results of an execution from its log
     Show(show::Arguments),

@@ -70,7 +70,7 @@ studies schema result
 studies schema study
 show EXECUTION
 show EXECUTION --format csv
-studies new -
+studies new
 studies
 test tcp -t 100ms -O 50ms
 test udp -t 100ms -O 50ms --json

@@ -1,8 +1,6 @@
 //! `bitcost studies`: the embedded studies, listed or printed, a new study file, and the JSON
 //! Schemas of what bitcost reads and writes.
 
-mod new;
-
 use bitcost_analysis::metrics::METRICS;
 use bitcost_render::layout::folded_text;
 
@@ -10,6 +8,8 @@ use crate::failure::Failure;
 use crate::output;
 use crate::studies::{EMBEDDED, find};
 use crate::terminal::columns;
+
+const TEMPLATE: &str = include_str!("study.toml");
 
 /// Columns of text where standard output is not a terminal.
 const COLUMNS: u16 = 80;
@@ -25,8 +25,8 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Write a commented study file that runs as it is, to be changed
-    New(new::New),
+    /// Print a commented study file that runs as it is, to be changed
+    New,
     /// Print a JSON Schema, by which an editor completes study files and programs check results
     Schema {
         /// What it describes
@@ -47,7 +47,7 @@ enum Described {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match (&arguments.action, &arguments.name) {
-        (Some(Action::New(new)), _) => new.write(),
+        (Some(Action::New), _) => output::print(TEMPLATE),
         (Some(Action::Schema { of }), _) => output::print(&format!("{:#}\n", schema(*of))),
         (None, Some(name)) => output::print(&find(name)?.text),
         (None, None) => list(),
