@@ -1,13 +1,9 @@
-//! The answers of `bitcost limits`: the arithmetic as text, and the same figures as JSON.
+//! The answers of `bitcost limits`: the arithmetic as text.
 
 use bitcost_analysis::theory::{Bdp, Fragments, Goodput, Pacing, Point, Transport};
-use serde_json::{Value, json};
 
 use crate::block::Block;
 use crate::lines::Lines;
-
-/// Multiples of the bandwidth-delay product that the JSON has as `buffers`.
-const MULTIPLES: [u64; 5] = [1, 2, 4, 8, 16];
 
 /// A rate in bit/s by the prefix for its size.
 fn scaled(bits_per_second: f64) -> (f64, &'static str) {
@@ -116,25 +112,6 @@ fn curve(goodput: &Goodput) -> Lines {
     Lines::new(header, points.iter().map(row))
 }
 
-pub fn goodput_json(goodput: &Goodput) -> Value {
-    let framing = &goodput.framing;
-    let headers = framing.headers().into_iter();
-    let headers = headers.map(|(name, bytes)| json!({ "name": name, "bytes": bytes }));
-    json!({
-        "packets": framing.name(),
-        "rate_bps": goodput.rate_bps,
-        "mtu_bytes": framing.mtu_bytes,
-        "headers": headers.collect::<Vec<_>>(),
-        "payload_bytes": framing.full_payload_bytes(),
-        "wire_bytes": framing.full().bytes,
-        "efficiency": goodput.efficiency(),
-        "goodput_bps": goodput.goodput_bps(),
-        "packets_per_second": goodput.packets_per_second(),
-        "message": goodput.message_size_bytes.map(|size| goodput.point(size)),
-        "curve": goodput.curve(),
-    })
-}
-
 /// The pacing rate of messages at a rate of user data.
 pub fn pacing_blocks(pacing: &Pacing) -> Vec<Block> {
     let (message, wire) = (pacing.conditions.message_size_bytes, pacing.wire_bytes());
@@ -173,19 +150,6 @@ pub fn pacing_blocks(pacing: &Pacing) -> Vec<Block> {
     blocks
 }
 
-pub fn pacing_json(pacing: &Pacing) -> Value {
-    json!({
-        "workload": pacing.conditions.workload.name(),
-        "rate_bps": pacing.rate_bps,
-        "mtu_bytes": pacing.mtu_bytes,
-        "message_size_bytes": pacing.conditions.message_size_bytes,
-        "message_with_headers_bytes": pacing.wire_bytes(),
-        "messages_per_second": pacing.messages_per_second(),
-        "pacing_bytes_per_second": pacing.bytes_per_second(),
-        "pacing_bps": pacing.bits_per_second(),
-    })
-}
-
 pub fn bdp_blocks(bdp: &Bdp) -> Vec<Block> {
     let (link, ms) = (requested(bdp.rate_bps), bdp.rtt.as_secs_f64() * 1e3);
     let bytes = bdp.bytes();
@@ -207,18 +171,4 @@ pub fn bdp_blocks(bdp: &Bdp) -> Vec<Block> {
     let mut blocks = named_values(format!("a path of {link} and {ms} ms"), &rows);
     blocks.push(Block::words(rest));
     blocks
-}
-
-pub fn bdp_json(bdp: &Bdp) -> Value {
-    let bytes = bdp.bytes();
-    let buffer = |n: u64| json!({ "multiple": n, "bytes": bytes.saturating_mul(n) });
-    json!({
-        "rate_bps": bdp.rate_bps,
-        "rtt_us": bdp.rtt.as_nanos() as f64 / 1e3,
-        "mtu_bytes": bdp.mtu_bytes,
-        "bdp_bytes": bytes,
-        "bdp_segments": bdp.segments(),
-        "bdp_super_packets": bdp.super_packets(),
-        "buffers": MULTIPLES.map(buffer),
-    })
 }

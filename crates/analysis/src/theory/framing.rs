@@ -3,7 +3,6 @@
 use bitcost_model::Invalid;
 use bitcost_model::conditions::TCP_TIMESTAMPS;
 use bitcost_model::place::IpVersion;
-use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -40,17 +39,15 @@ pub struct Framing {
     pub counted: Counted,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnWire {
-    #[serde(rename = "packets_per_message")]
     pub packets: u64,
     /// All bytes that pass the wire, including preambles and gaps.
-    #[serde(rename = "wire_bytes_per_message")]
     pub bytes: u64,
 }
 
 /// A number of IP packets of one size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragments {
     pub count: u64,
     pub packet_bytes: u32,

@@ -2,7 +2,6 @@
 
 use crate::theory::framing::{Fragments, Framing, OnWire, Transport};
 use bitcost_model::Invalid;
-use serde::Serialize;
 
 /// Message sizes of the curve, in bytes: those of the paper's sweep and beyond.
 const SIZES: [u32; 17] = [
@@ -20,21 +19,18 @@ pub struct Goodput {
 }
 
 /// The most that the link carries in messages of one size.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     pub message_size_bytes: u32,
     /// The packets of a message if each message travels alone.
-    #[serde(flatten)]
     pub alone: OnWire,
     /// User data per second if each message travels alone, in bit/s.
     pub goodput_bps: f64,
     /// Packets per second if each message travels alone.
     pub packets_per_second: f64,
     /// User data per second if messages share full segments, in bit/s; TCP only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub coalesced_goodput_bps: Option<f64>,
     /// The IP packets of a datagram that does not fit into one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fragments: Vec<Fragments>,
 }
 

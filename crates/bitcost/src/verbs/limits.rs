@@ -7,12 +7,9 @@ use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::units::{parse_bytes, parse_duration};
-use bitcost_render::block::{Block, text};
+use bitcost_render::block::text;
 use bitcost_render::layout::TextOptions;
-use bitcost_render::limits::{
-    bdp_blocks, bdp_json, goodput_blocks, goodput_json, pacing_blocks, pacing_json,
-};
-use serde_json::Value;
+use bitcost_render::limits::{bdp_blocks, goodput_blocks, pacing_blocks};
 
 use crate::failure::Failure;
 use crate::options::slow;
@@ -25,7 +22,7 @@ pub enum Question {
     Goodput(GoodputArguments),
     /// Compute the rate of a pacing queue that results in a given rate of user data
     Pacing(PacingArguments),
-    /// Compute the bandwidth-delay product, and buffers in multiples of it
+    /// Compute the bandwidth-delay product
     Bdp(BdpArguments),
 }
 
@@ -37,9 +34,6 @@ pub struct Path {
     /// Maximum size of an IP packet, in bytes
     #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = bytes)]
     mtu: u32,
-    /// Print one JSON document
-    #[arg(short = 'J', long)]
-    json: bool,
 }
 
 #[derive(clap::Args)]
@@ -107,16 +101,16 @@ fn bytes(text: &str) -> Result<u32, Invalid> {
 }
 
 pub fn run(question: &Question) -> Result<(), Failure> {
-    match question {
+    let blocks = match question {
         Question::Goodput(arguments) => {
             let goodput = goodput(arguments);
             goodput.check()?;
-            print(arguments.path.json, &goodput, goodput_blocks, goodput_json)
+            goodput_blocks(&goodput)
         }
         Question::Pacing(arguments) => {
             let pacing = pacing(arguments);
             pacing.check()?;
-            print(arguments.path.json, &pacing, pacing_blocks, pacing_json)
+            pacing_blocks(&pacing)
         }
         Question::Bdp(BdpArguments { path, rtt }) => {
             let bdp = Bdp {
@@ -125,9 +119,10 @@ pub fn run(question: &Question) -> Result<(), Failure> {
                 mtu_bytes: path.mtu,
             };
             bdp.check()?;
-            print(path.json, &bdp, bdp_blocks, bdp_json)
+            bdp_blocks(&bdp)
         }
-    }
+    };
+    output::print(&text(&blocks, TextOptions::default().narrow()))
 }
 
 fn goodput(arguments: &GoodputArguments) -> Goodput {
@@ -172,17 +167,5 @@ fn pacing(arguments: &PacingArguments) -> Pacing {
         },
         rate_bps: arguments.path.rate,
         mtu_bytes: arguments.path.mtu,
-    }
-}
-
-fn print<T>(
-    is_json: bool,
-    answer: &T,
-    blocks: impl Fn(&T) -> Vec<Block>,
-    json: impl Fn(&T) -> Value,
-) -> Result<(), Failure> {
-    match is_json {
-        true => output::line(&format!("{:#}", json(answer))),
-        false => output::print(&text(&blocks(answer), TextOptions::default().narrow())),
     }
 }

@@ -53,11 +53,9 @@ fn limits_show_their_arithmetic() {
     assert_snapshot!(all_printed(&[
         "limits goodput --rate 2.5G --mtu 1500",
         "limits goodput --rate 2.5G --mtu 9000",
-        "limits goodput --rate 1G -l 20k --udp --json",
+        "limits goodput --rate 1G -l 20k --udp",
         "limits pacing --rate 1G --message-size 1024 --udp",
-        "limits pacing --rate 1G -l 1KiB --json",
         "limits bdp --rate 1G --rtt 20ms",
-        "limits bdp --rate 1G --rtt 20ms --json",
     ]));
 }
 
