@@ -53,13 +53,12 @@ pub fn log(bytes: &[u8]) {
 
 /// Every form of output: all rows have every column, and documents can be parsed.
 fn render(execution: &Findings) {
-    for colour in [false, true] {
+    for is_verbose in [false, true] {
         let options = TextOptions {
-            colour,
             width: 80,
             columns: Some(80),
         };
-        let blocks = report(execution, colour, options.width);
+        let blocks = report(execution, is_verbose, options.width);
         let _ = (text(&blocks, options), markdown(&blocks));
     }
     let _ = json(execution).to_string();

@@ -142,7 +142,7 @@ impl Look {
             sources: &sources,
             maker: &maker(),
         })?;
-        output::form(&exported)
+        output::print(&exported)
     }
 }
 
@@ -179,12 +179,10 @@ pub fn maker() -> Maker {
     }
 }
 
-/// The options for text as wide as the terminal, but no wider than `most`, and with colours if the
-/// terminal can show them, unless `NO_COLOR` is set.
+/// The options for text as wide as the terminal, but no wider than `most`.
 fn look(most: u16) -> TextOptions {
     let usual = TextOptions::default().width;
     TextOptions {
-        colour: console::colors_enabled(),
         width: columns().unwrap_or(usual).min(most),
         columns: columns(),
     }

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
-use bitcost_model::{harmless_coloured, harmless_page};
+use bitcost_model::harmless_page;
 
 use bitcost_render::layout::folded_text;
 pub use bitcost_render::progress::{say, say_whole};
@@ -43,15 +43,6 @@ pub fn unwritten(error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::Environment(format!("cannot write to standard output: {error}")),
-    }
-}
-
-/// Prints a result of any form: a text as [`print()`] does, but with the colours of reports; other
-/// bytes unchanged.
-pub fn form(result: &str) -> Result<(), Failure> {
-    match std::io::stdout().is_terminal() {
-        true => bytes(harmless_coloured(result).as_bytes()),
-        false => bytes(result.as_bytes()),
     }
 }
 

@@ -33,17 +33,6 @@ pub fn harmless_page(text: &str) -> String {
     text.chars().filter_map(shown).collect()
 }
 
-/// A whole output with the program's colours: the sequences by which reports set bold, a colour,
-/// and neither (ECMA-48, 8.3.117) stay. Foreign texts in it must be [`harmless`] already where
-/// their colours matter.
-pub fn harmless_coloured(text: &str) -> String {
-    let kept = |(at, letter): (usize, char)| match letter {
-        '\u{1b}' if is_own_colour(&text[at + 1..]) => Some(letter),
-        _ => shown(letter),
-    };
-    text.char_indices().filter_map(kept).collect()
-}
-
 /// A letter as it may be displayed; `None` where it is left out.
 pub fn shown(letter: char) -> Option<char> {
     match letter {
@@ -59,19 +48,6 @@ pub fn shown(letter: char) -> Option<char> {
         '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => None,
         _ => Some(letter),
     }
-}
-
-/// Whether the text after ESC is a sequence that reports print: neither, bold, or one of six
-/// colours.
-fn is_own_colour(rest: &str) -> bool {
-    let number = rest
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once('m'))
-        .map(|(number, _)| number);
-    matches!(
-        number,
-        Some("0" | "1" | "31" | "32" | "33" | "34" | "35" | "36")
-    )
 }
 
 #[cfg(test)]
@@ -90,26 +66,6 @@ mod tests {
             "\u{fffd}[31mred\u{fffd}[0m"
         );
         assert_eq!(harmless("\u{9b}31m\u{2028}"), "\u{fffd}31m\u{fffd}");
-    }
-
-    #[test]
-    fn own_colours_stay_and_blink_and_conceal_do_not() {
-        let own = "\u{1b}[1mbold\u{1b}[0m \u{1b}[36mcyan\u{1b}[0m";
-        assert_eq!(harmless_coloured(own), own);
-        for foreign in [
-            "\u{1b}[5m",
-            "\u{1b}[8m",
-            "\u{1b}[1;31m",
-            "\u{1b}[38;5;1m",
-            "\u{1b}[m",
-            "\u{1b}[1",
-            "\u{1b}[2J",
-        ] {
-            assert!(
-                !harmless_coloured(foreign).contains('\u{1b}'),
-                "{foreign:?}"
-            );
-        }
     }
 
     #[test]

@@ -42,5 +42,5 @@ pub mod topology;
 pub mod units;
 pub mod workload;
 
-pub use harmless::{harmless, harmless_coloured, harmless_page, shown};
+pub use harmless::{harmless, harmless_page, shown};
 pub use reason::{Invalid, Unavailable};

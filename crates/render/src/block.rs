@@ -2,7 +2,7 @@
 
 use bitcost_model::harmless_page;
 
-use crate::layout::{LABEL, TextOptions, folded_text, heading, paragraph};
+use crate::layout::{LABEL, TextOptions, folded_text, paragraph};
 use crate::lines::Lines;
 use crate::markdown_table::escape;
 
@@ -58,7 +58,7 @@ impl Block {
     fn text(&self, options: TextOptions) -> String {
         let width = usize::from(options.width);
         match self {
-            Block::Title(words) | Block::Heading(words) => heading(words, options),
+            Block::Title(words) | Block::Heading(words) => paragraph("", words, width),
             Block::Note(mark, words) => paragraph(mark, &one_line(words), width),
             Block::Table(caption, lines) => {
                 let caption = match caption.is_empty() {

@@ -1,10 +1,9 @@
-//! The layout of text for a terminal: headings, and words broken at a width.
+//! The layout of text for a terminal: words broken at a width.
 
 use bitcost_model::harmless_page;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    pub colour: bool,
     /// Widest line in columns, where words allow.
     pub width: u16,
     /// Width of the terminal, at which listings are folded; absent where output is no terminal.
@@ -25,7 +24,6 @@ impl TextOptions {
 impl Default for TextOptions {
     fn default() -> Self {
         TextOptions {
-            colour: false,
             width: 100,
             columns: None,
         }
@@ -37,19 +35,6 @@ pub(crate) const WIDTH: usize = 80;
 
 /// Columns of the labels at the left of an answer.
 pub(crate) const LABEL: usize = 13;
-
-/// A heading, bold if colours are on, broken at the width.
-pub(crate) fn heading(words: &str, options: TextOptions) -> String {
-    let text = paragraph("", words, usize::from(options.width));
-    let bold = |line: &str| {
-        if options.colour {
-            format!("\u{1b}[1m{line}\u{1b}[0m\n")
-        } else {
-            format!("{line}\n")
-        }
-    };
-    text.lines().map(bold).collect()
-}
 
 /// Most columns of a folded line: longer lines are hard to read.
 const MOST: usize = 100;
