@@ -24,7 +24,7 @@ pub enum StoreError {
     #[error("there is no file or folder `{path}`{advice}")]
     NoSuchPath {
         path: PathBuf,
-        /// Executions that resemble it, after a semicolon.
+        /// What to name instead, after a semicolon.
         advice: String,
     },
     #[error("{path} is {found}, not an execution's folder, which holds a file {LOG_NAME}{advice}")]

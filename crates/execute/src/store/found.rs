@@ -3,8 +3,6 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use bitcost_model::near::near;
-
 use crate::store::error::{LOG_NAME, StoreError};
 
 /// The error for a path that is not an execution, with what it is; absent if it names nothing, or
@@ -19,7 +17,7 @@ pub(crate) fn strange(path: &Path) -> Option<StoreError> {
     if is_absent.is_some_and(|error| error.kind() == ErrorKind::NotFound) {
         return Some(StoreError::NoSuchPath {
             path: path.to_owned(),
-            advice: resembling(path),
+            advice: instead(),
         });
     }
     if path.is_file() {
@@ -56,38 +54,13 @@ pub fn newest() -> Option<PathBuf> {
     executions(usual, &names(usual)).into_iter().next()
 }
 
-/// What to name instead of a path that does not exist: an execution whose name contains its last
-/// part or resembles it, or else the newest one.
-fn resembling(path: &Path) -> String {
-    let own = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let found: Vec<PathBuf> = own
-        .into_iter()
-        .chain([Path::new(USUAL_PARENT)])
-        .flat_map(|parent| executions(parent, &names(parent)))
-        .collect();
-    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = |folder: &PathBuf| {
-        let name = folder.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    };
-    let Some(newest) = found.first() else {
-        return format!(
-            "; `bitcost test` and `bitcost run` keep their executions in {USUAL_PARENT}"
-        );
-    };
-    let names: Vec<String> = found.iter().map(name).collect();
-    let near = near(&wanted, names.iter().map(String::as_str));
-    let contains = names.iter().position(|name| name.contains(&*wanted));
-    let resembles = || {
-        names
-            .iter()
-            .position(|name| near.first() == Some(&name.as_str()))
-    };
-    match contains.or_else(resembles) {
-        Some(place) => format!("; did you mean {}?", found[place].display()),
-        None => format!("; the newest execution is {}", newest.display()),
+/// What to name instead of a path that does not exist.
+fn instead() -> String {
+    match newest() {
+        Some(newest) => format!("; the newest execution is {}", newest.display()),
+        None => {
+            format!("; `bitcost test` and `bitcost run` keep their executions in {USUAL_PARENT}")
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! `bitcost lab exec`: a program in a node of a running lab.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
@@ -9,7 +8,6 @@ use std::process::{Child, Command, ExitStatus};
 
 use bitcost_lab::inside;
 use bitcost_lab::registry::Description;
-use bitcost_model::near::did_you_mean;
 use bitcost_sys::process::{Ignored, die_with_spawner_outside, ignore};
 
 use super::running::named;
@@ -23,8 +21,7 @@ pub struct Arguments {
     pub lab: Option<String>,
     /// Node, such as h1 or s1
     pub node: String,
-    /// Program to run, with its arguments; names of nodes are replaced by their addresses [default:
-    /// your shell]
+    /// Program to run, with its arguments; names of nodes resolve [default: your shell]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
 }
@@ -56,7 +53,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             let is_missing = error.kind() == ErrorKind::NotFound;
             let program = words[0].to_string_lossy();
             output::say(&match is_missing && !program.contains('/') {
-                true => not_installed(&program),
+                true => format!(
+                    "bitcost: program {program} not found: nodes use the programs of this machine; install it, or use `bitcost test`, which needs no other program"
+                ),
                 false => format!("bitcost: cannot start {program}: {error}"),
             });
             return Err(Failure::Program(if is_missing {
@@ -103,22 +102,6 @@ fn start(
     command.args(rest).envs(environment(lab, node, own));
     die_with_spawner_outside(&mut command);
     command.spawn()
-}
-
-/// The error for a program that is in no folder of PATH, with those that resemble it.
-fn not_installed(program: &str) -> String {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let entries = std::env::split_paths(&path)
-        .filter_map(|folder| std::fs::read_dir(folder).ok())
-        .flat_map(|entries| entries.flatten());
-    let names: BTreeSet<String> = entries
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.starts_with(program) || program.starts_with(name.as_str()))
-        .collect();
-    let hint = did_you_mean(program, names.iter().map(String::as_str));
-    format!(
-        "bitcost: program {program} not found{hint}: nodes use the programs of this machine; install it, or use `bitcost test`, which needs no other program"
-    )
 }
 
 /// The variables that tell programs where they are, make shells show it in their prompts, and make
