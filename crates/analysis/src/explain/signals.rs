@@ -1,6 +1,6 @@
 //! The facts of a run that the rules use. What its counters do not give is absent.
 
-use crate::metrics::{RunView, actual, figure_of, path_mtu};
+use crate::metrics::{RunView, actual, figure_of, in_fragments};
 use bitcost_model::constants::HostConstants;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 
@@ -244,9 +244,7 @@ fn loss(run: &RunView) -> Option<Loss> {
     });
     Some(Loss {
         lost,
-        largest: path_mtu(run)
-            .and_then(|mtu| run.conditions.in_fragments(mtu))
-            .map(|(_, most)| most),
+        largest: in_fragments(run).map(|(_, most)| most),
         pct: 100.0 * lost / (sequence.measured_sent as f64).max(1.0),
         socket: grown(|sample| sample.sockets.iter().map(|socket| socket.drops).collect()),
         softnet,

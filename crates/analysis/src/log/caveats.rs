@@ -7,7 +7,7 @@ use bitcost_model::units::{counted, plain, show_duration};
 use super::in_effect::PartsInEffect;
 use crate::caveat::Caveat;
 use crate::metrics::{
-    RunView, disturbance, emulator_trouble, marks, outages, path_mtu, protocols_grown,
+    RunView, disturbance, emulator_trouble, in_fragments, marks, outages, protocols_grown,
 };
 
 /// The weight of a setting that is not in effect: the run is another one than was requested.
@@ -59,7 +59,7 @@ pub fn interruption(run: &RunView) -> Option<String> {
 
 /// Datagrams that do not fit the path, with the incomplete ones that the receiver's kernel gave up.
 fn fragments(run: &RunView) -> Option<String> {
-    let (words, most) = run.conditions.in_fragments(path_mtu(run)?)?;
+    let (words, most) = in_fragments(run)?;
     let failed = protocols_grown(run.receiver, &["Ip.ReasmFails", "Ip6.ReasmFails"]);
     let failed = match failed.unwrap_or(0.0) {
         0.0 => String::new(),

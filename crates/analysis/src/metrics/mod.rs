@@ -40,5 +40,5 @@ pub use table::{
     Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, figure_of, metric,
     units_per_second,
 };
-pub(crate) use timing::path_mtu;
+pub(crate) use timing::in_fragments;
 pub use view::{RunView, actual};

@@ -1,6 +1,8 @@
 //! Times of single messages: send calls, one-way delays, departures, and the engine's own cost.
 
-use bitcost_model::record::{DelayVariation, FlowRecord, Latency, PATH_MTU, Pacing, Role};
+use bitcost_model::record::{
+    DelayVariation, EndpointRecord, FlowRecord, Latency, PATH_MTU, Pacing, Role,
+};
 
 use crate::metrics::view::{RunView, actual, quotient};
 
@@ -54,14 +56,22 @@ pub fn jitter_us(run: &RunView) -> Option<f64> {
     Some(variation(run)?.jitter_ns as f64 / 1000.0)
 }
 
-/// The MTU of the path, as the sender's kernel knows it.
-pub fn path_mtu(run: &RunView) -> Option<u32> {
-    actual(run.sender, PATH_MTU)?.parse().ok()
+/// The MTU of the path, as the kernel of an end knows it.
+fn path_mtu(end: &EndpointRecord) -> Option<u32> {
+    actual(end, PATH_MTU)?.parse().ok()
+}
+
+/// What it means that datagrams do not fit the path, and the largest that do; absent where they fit.
+pub fn in_fragments(run: &RunView) -> Option<(String, u32)> {
+    let known = [run.sender, run.receiver].into_iter().filter_map(path_mtu);
+    run.conditions.in_fragments(known.min()?)
 }
 
 /// The difference of the window's rate from the requested one, in per cent of the requested one.
 pub fn rate_error_pct(run: &RunView) -> Option<f64> {
-    let of_flow = run.conditions.asked_messages_per_second(path_mtu(run))?;
+    let of_flow = run
+        .conditions
+        .asked_messages_per_second(path_mtu(run.sender))?;
     let asked = of_flow * run.sender.flows.len().max(1) as f64;
     let achieved = run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?;
     Some(100.0 * (quotient(achieved, asked)? - 1.0))

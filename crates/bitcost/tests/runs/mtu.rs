@@ -45,6 +45,14 @@ fn messages_that_do_not_fit_are_named_with_what_fits() {
             of_stream,
             1372,
         ),
+        (
+            "-l 8000 --topology narrow.toml",
+            8000,
+            1400,
+            6,
+            of_stream,
+            1372,
+        ),
         ("--request-size 20000", 20_000, 1500, 14, of_requests, 1472),
     ] {
         let (workload, unit) = match remedy == of_stream {
