@@ -3,7 +3,7 @@
 use crate::bench::*;
 
 bitcost_testkit::trials! {
-    Host: json_is_a_summary, samples_are_printed_where_asked_for, interrupted_repeats_keep_their_runs, interrupted_test_says_what_it_does_not_know;
+    Host: json_is_a_summary, samples_are_printed_where_asked_for, interrupted_repeats_keep_their_runs, interrupted_test_says_what_it_does_not_know, a_full_disk_takes_the_log_alone;
 }
 
 const SHORT: [&str; 6] = ["test", "tcp", "-t", "300ms", "-O", "50ms"];
@@ -66,6 +66,22 @@ fn interrupted_repeats_keep_their_runs() {
         .bitcost(&["show", "--json", bench.execution().to_str().unwrap()])
         .with_code(0);
     assert_eq!(shown.json()["cells"][0]["runs"], printed["runs"]);
+    bench.assert_nothing_left();
+}
+
+/// What was measured is printed where the log has no room for it.
+fn a_full_disk_takes_the_log_alone() {
+    let bench = Bench::new();
+    // A limit on the size of files fails a write in the middle, as a full disk does.
+    let words = "trap '' XFSZ; ulimit -f 100; exec \"$0\" test tcp -b 5M -t 3";
+    let words = ["-c", words, env!("CARGO_BIN_EXE_bitcost")];
+    let output = bench.command(Path::new("sh"), &words).output().unwrap();
+    let [printed, said] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_says(&printed, &["    3 s  ", "throughput "]);
+    assert_says(&said, &["cannot write bitcost-runs/", "--out FOLDER"]);
+    assert!(!said.contains("print again"), "{said}");
     bench.assert_nothing_left();
 }
 

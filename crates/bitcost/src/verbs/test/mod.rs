@@ -70,7 +70,7 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     }
     let ending = executed
         .ending
-        .inspect_err(|_| say_log(folder.as_deref()))?;
+        .inspect_err(|_| folder.as_deref().into_iter().for_each(opened::say_place))?;
     let findings = executed.findings?;
     // A run of several is left out where it is stopped, and its log is kept.
     let has_begun = test.until.is_some() && has_measured(&findings);
