@@ -1,8 +1,6 @@
 //! What experiments show, as text, Markdown and for pages: the ladder of `improve` and of a search (`mode = "auto"`), and
 //! the proof of a verdict.
 
-use std::time::Duration;
-
 use bitcost_analysis::experiment::{End, Kept, Ladder, Rung};
 use bitcost_analysis::explain::{Decision, Outcome, Proof, Tried};
 use bitcost_analysis::findings::Findings;
@@ -11,7 +9,7 @@ use bitcost_analysis::summary::Summary;
 use bitcost_model::harmless;
 use bitcost_model::search::{Decision as Decided, Goal};
 use bitcost_model::settings::options;
-use bitcost_model::units::{DIGITS, counted, decimals, show_duration};
+use bitcost_model::units::{DIGITS, counted, decimals};
 use serde::Deserialize;
 
 use crate::block::Block;
@@ -24,7 +22,7 @@ const TRAP: f64 = 1.03;
 /// Rates from this on are shown in the next larger unit.
 const THOUSAND: f64 = 1000.0;
 
-/// Perturbations of a sentence: the one that limits, and the next, as its contrast.
+/// Changes of a sentence: the one that limits, and the next, as its contrast.
 const TOLD: usize = 2;
 
 /// The rate's unit and its divisor, by the largest rate.
@@ -315,19 +313,19 @@ fn again(summary: &Summary, ladder: &Ladder) -> String {
     kept.join(" ")
 }
 
-/// The proof in one sentence: `proved: with 20 % less CPU time for the receiver, throughput falls by 19.8 % [19.0, 20.5];
-/// with 20 % less CPU time for the sender by 0.3 % [-0.6, 1.2]`.
+/// The proof in one sentence: `proved: with 50 % less CPU time for the receiver, throughput falls by 49.8 % [49.0, 50.5];
+/// with 50 % less CPU time for the sender by 0.3 % [-0.6, 1.2]`.
 pub(crate) fn proof_sentence(proof: &Proof) -> String {
-    let tried = proof.tried.iter();
-    let told: Vec<String> = match &proof.outcome {
-        Outcome::Undecided(_) => return outcome(proof),
-        Outcome::Likely(_, by) => tried.filter(|one| one.label == *by).map(effect).collect(),
-        _ => tried.take(TOLD).map(effect).collect(),
-    };
+    if proof.limiter().is_none() {
+        return outcome(proof);
+    }
+    let told = proof.tried.iter().take(TOLD).map(effect);
+    let then = proof.then.iter().map(|then| format!("then {then} limits"));
+    let told: Vec<String> = told.chain(then).collect();
     format!("{}: {}", outcome(proof), told.join("; "))
 }
 
-/// What is proved: `proved`, `found receiver's CPU`, `not proved: the intervals are too wide to tell`.
+/// What is proved: `proved`, `found receiver's CPU`, `not proved: the time was over before all was tried`.
 fn outcome(proof: &Proof) -> String {
     match &proof.outcome {
         Outcome::Proved => "proved".to_owned(),
@@ -339,32 +337,23 @@ fn outcome(proof: &Proof) -> String {
             )
         }
         Outcome::Found(found) => format!("found {found}"),
-        Outcome::Likely(found, _) => format!("not proved, most likely {found}"),
+        Outcome::Likely(found, why) => format!("not proved, most likely {found}: {why}"),
         Outcome::Undecided(why) => format!("not proved: {why}"),
     }
 }
 
-/// The proof with every perturbation, a line each.
+/// The proof with every change, a line each.
 pub(crate) fn proof_lines(proof: &Proof) -> Vec<String> {
-    let tried = proof.tried.iter().map(|one| {
-        let more = one
-            .more_s
-            .map(|more| format!("; {} more would tell", rounded(more)));
-        format!(
-            "{}{}: {}{}",
-            effect(one),
-            elasticity(one),
-            one.limits.name(),
-            more.unwrap_or_default()
-        )
-    });
+    let tried = proof.tried.iter();
+    let tried =
+        tried.map(|one| format!("{}{}: {}", effect(one), elasticity(one), one.limits.name()));
     let untried = proof.untried.iter();
     let untried = untried.map(|one| format!("not tried: {}: {}", one.label, one.reason));
     let all = std::iter::once(outcome(proof)).chain(tried).chain(untried);
     all.map(|line| format!("experiment: {line}")).collect()
 }
 
-/// `with 20 % less CPU time for the sender, throughput falls by 19.8 % [19.0, 20.5]`.
+/// `with 50 % less CPU time for the sender, throughput falls by 49.8 % [49.0, 50.5]`.
 fn effect(one: &Tried) -> String {
     let (verb, sign) = match one.rate.value > 1.0 {
         true => ("rises", 1.0),
@@ -386,10 +375,6 @@ fn elasticity(one: &Tried) -> String {
     found.map_or(String::new(), |found| format!(", elasticity {found}"))
 }
 
-fn rounded(seconds: f64) -> String {
-    show_duration(Duration::from_secs((seconds as u64).max(1)))
-}
-
 #[cfg(test)]
 mod tests {
     use bitcost_analysis::explain::NotTried;
@@ -407,7 +392,6 @@ mod tests {
             elasticity: None,
             limits: Decision::DoesNot,
             blocks,
-            more_s: None,
         }
     }
 

@@ -10,16 +10,14 @@ use bitcost_model::study::LabSpec;
 
 use crate::cells::RunRow;
 use crate::explain::{ExplainedCell, Limiter, Load, Outcome, Proof};
-use crate::metrics::{Metric, full_from, metric};
+use crate::metrics::{Metric, metric};
 use crate::summary::Summary;
 
-/// Measured window and warm-up of a short run, in milliseconds, on a path without delay.
-const WINDOW_MS: f64 = 400.0;
+/// The least window and warm-up of a short run, in milliseconds, and in round trips.
+const WINDOW_MS: f64 = 500.0;
 const WARMUP_MS: f64 = 150.0;
-
-/// Round trips that the window and the warm-up last for in addition: congestion control has ended its slow start.
-const WINDOW_RTTS: f64 = 20.0;
-const WARMUP_RTTS: f64 = 10.0;
+const WINDOW_RTTS: f64 = 10.0;
+const WARMUP_RTTS: f64 = 5.0;
 
 /// Transactions that a window lasts for at least, so that one more or less changes their number by little.
 const TRANSACTIONS: f64 = 20.0;
@@ -27,7 +25,7 @@ const TRANSACTIONS: f64 = 20.0;
 /// The longest window and warm-up, in milliseconds.
 const MOST_MS: f64 = 2000.0;
 
-/// With more segments retransmitted than this share, a window lasts twice as long: loss comes at random.
+/// With more segments retransmitted than this share, a stream loses segments.
 const LOSSY: f64 = 0.001;
 
 /// Warm-up and window of a trial of a search for the rate, for the least cost, and of one that decides, in milliseconds.
@@ -147,12 +145,6 @@ impl Base {
         }
     }
 
-    /// Whether the packets of a stream are known not to be full.
-    pub(super) fn has_small_packets(&self) -> bool {
-        let bytes = self.load.bytes_per_packet;
-        bytes.is_some_and(|bytes| bytes < full_from(&self.conditions))
-    }
-
     /// The lab, where the test builds it.
     pub(super) fn own_lab(&self) -> Option<&LabSpec> {
         self.lab.as_ref().filter(|lab| lab.running.is_none())
@@ -165,11 +157,7 @@ impl Base {
 
     /// The conditions of a short run; where it screens, of a shorter one, which compares many changes with less precision.
     pub fn short(&self, screens: bool) -> Conditions {
-        let (window_ms, times) = match (screens, self.is_lossy()) {
-            (true, _) => (WINDOW_MS / 2.0, 1.0),
-            (false, true) => (WINDOW_MS, 2.0),
-            (false, false) => (WINDOW_MS, 1.0),
-        };
+        let times = if screens { 0.5 } else { 1.0 };
         let of_lab = self.lab.as_ref().and_then(|lab| lab.path());
         let of_lab = of_lab.map(|path| path.rtt_us() as f64);
         let rtt_ms = self.load.rtt_us.or(of_lab).unwrap_or(0.0) / 1e3;
@@ -177,8 +165,10 @@ impl Base {
             true => TRANSACTIONS / self.rate * 1e3,
             false => 0.0,
         };
-        let window = (times * (window_ms + WINDOW_RTTS * rtt_ms)).max(at_least);
-        let warmup = WARMUP_MS + WARMUP_RTTS * rtt_ms;
+        let window = (times * WINDOW_MS.max(WINDOW_RTTS * rtt_ms)).max(at_least);
+        // The rate stands when the congestion control has ended its slow start.
+        let ramp_ms = 1e3 * self.load.ramp_s.unwrap_or(0.0);
+        let warmup = (WARMUP_MS + WARMUP_RTTS * rtt_ms).max(ramp_ms);
         let own = match screens || self.conditions.is_bounded() {
             true => 0.0,
             false => f64::from(self.conditions.warmup_ms),

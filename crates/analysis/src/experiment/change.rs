@@ -5,7 +5,7 @@ use bitcost_model::record::Role;
 use bitcost_model::search::Changes;
 
 use super::base::{Base, Side};
-use crate::explain::{Limiter, NotTried, quota_of};
+use crate::explain::{Limiter, Load, NotTried, quota_of};
 
 /// The names of the rows that are looked at together.
 pub(super) const SENDER_CPU: &str = "sender_cpu";
@@ -13,6 +13,9 @@ pub(super) const RECEIVER_CPU: &str = "receiver_cpu";
 pub(super) const PATH_RATE: &str = "path_rate";
 pub(super) const SEGMENTS: &str = "segments";
 pub(super) const FLOWS: &str = "flows";
+pub(super) const LARGER_RECEIVE: &str = "larger_receive_buffer";
+pub(super) const LARGER_SEND: &str = "larger_send_buffer";
+pub(super) const CONGESTION: &str = "congestion_control";
 
 /// A setting by name, with its value as it is typed.
 pub type Setting = (&'static str, String);
@@ -24,6 +27,8 @@ pub struct Row {
     /// The limiters that are a lack of its resource, by name.
     pub of: &'static [&'static str],
     pub kind: Kind,
+    /// What a change that relaxes makes more of: where it did not grow, the change is none.
+    pub grows: Option<fn(&Load) -> Option<f64>>,
 }
 
 /// Whether a row takes some of a resource away, or gives more of it.
@@ -64,24 +69,15 @@ pub(super) const LESS: Resource = Resource {
     left: |_, _| None,
 };
 
-/// Fuller packets, by what relaxes: throughput that rises with them was limited by their number.
-static FILLS: Resource = Resource {
-    told: Told::With,
-    left: |before, after| before.ratio(after, |load| load.bytes_per_packet),
-    ..LESS
-};
-
 /// How a change of a resource is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// `20 % less CPU time for the receiver`.
+    /// `50 % less CPU time for the receiver`.
     Less,
-    /// `25 % more delay`, where the resource is its inverse.
+    /// `100 % more delay`, where the resource is its inverse.
     More,
     /// `no wake-ups`, where it has no size.
     Without,
-    /// `receive buffer 48 KiB`: packets are fuller, and more throughput is what shows that their number limits.
-    With,
 }
 
 /// How a change is made, and kept.
@@ -95,8 +91,6 @@ pub struct How {
     pub needs_root: bool,
     /// Whether it turns on what a host has off, and is therefore decided before anything unusual.
     pub restores: bool,
-    /// Whether it fills packets that are not full, so that a proof tries it.
-    pub fills: bool,
     /// The setting that it leaves away, by name.
     pub removes: Option<&'static str>,
 }
@@ -174,12 +168,17 @@ pub struct Change {
 }
 
 impl Change {
-    /// The resource that a proof changes by it.
-    pub(super) fn resource(&self) -> &'static Resource {
+    /// The resource of which it takes some away; absent where it relaxes.
+    pub(super) fn resource(&self) -> Option<&'static Resource> {
         match &self.row.kind {
-            Kind::Tightens(resource) => resource,
-            Kind::Relaxes(_) => &FILLS,
+            Kind::Tightens(resource) => Some(resource),
+            Kind::Relaxes(_) => None,
         }
+    }
+
+    /// Whether throughput rises with it where it is of what limits.
+    pub(super) fn gives(&self) -> bool {
+        self.resource().is_none_or(|of| of.told == Told::Without)
     }
 
     /// The name by which a proof knows it.
@@ -192,36 +191,23 @@ impl Change {
 
     /// Whether it changes the resource of the limiter that the counters name.
     pub(super) fn is_own(&self, base: &Base) -> bool {
-        base.named
-            .as_ref()
-            .is_some_and(|named| match self.row.kind {
-                Kind::Tightens(_) => self.row.is_of(named),
-                Kind::Relaxes(_) => is_filled(named),
-            })
+        let named = base.named.as_ref();
+        named.is_some_and(|named| self.row.is_of(named))
     }
 
     /// The change in words; `left` is as in [`Resource::left`].
     pub(super) fn changed(&self, left: Option<f64>) -> String {
         let share = |of: f64| format!("{:.0} %", 100.0 * of);
-        let resource = self.resource();
+        let Some(resource) = self.resource() else {
+            return self.how.label.clone();
+        };
         match (resource.told, left) {
             (Told::Less, Some(left)) => format!("{} less {}", share(1.0 - left), resource.words),
             (Told::More, Some(left)) => {
                 format!("{} more {}", share(1.0 / left - 1.0), resource.words)
             }
             (Told::Without, _) => format!("no {}", resource.words),
-            (Told::With, _) => self.how.label.clone(),
             (_, None) => format!("another {}", resource.words),
         }
     }
-}
-
-/// Whether packets that are fuller relax a limiter.
-pub(super) fn is_filled(limiter: &Limiter) -> bool {
-    ["sender_cpu", "packets_per_second"].contains(&limiter.name())
-}
-
-/// Whether a limiter is a congestion window, whose resource, segments, is also that of packets.
-pub(super) fn is_clamp(limiter: &Limiter) -> bool {
-    limiter.name() == "congestion_window_clamp"
 }

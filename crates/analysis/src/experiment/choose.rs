@@ -1,15 +1,17 @@
-//! Which changes an experiment takes from the table: for a proof what takes some of the suspected resources away, to improve
-//! a test what relaxes its bottleneck.
+//! Which changes an experiment takes from the table: for a proof large ones of what is suspected, to improve a test what
+//! relaxes its bottleneck.
 
 use bitcost_model::Invalid;
 use bitcost_model::search::Goal;
+use bitcost_model::units::parse_bytes;
 
 use super::base::Base;
 use super::change::{
-    Change, FLOWS, How, Kind, PATH_RATE, RECEIVER_CPU, Row, SEGMENTS, SENDER_CPU, is_clamp,
-    is_filled,
+    CONGESTION, Change, FLOWS, How, Kind, LARGER_RECEIVE, LARGER_SEND, Offer, PATH_RATE,
+    RECEIVER_CPU, Row, SEGMENTS, SENDER_CPU,
 };
 use super::table::CHANGES;
+use super::tighten::requested;
 use crate::explain::{Limiter, NotTried};
 
 /// Limiters whose changes lower the CPU time of a KiB.
@@ -32,18 +34,19 @@ pub struct Offers {
 pub type Possible<'a> = &'a dyn Fn(&How) -> Result<(), Invalid>;
 
 impl Offers {
-    /// Adds what a row offers, without what is `done`.
-    fn add(&mut self, row: &'static Row, base: &Base, done: &[String], possible: Possible) {
-        for offer in row.offers(base) {
-            match offer {
-                Ok(how) if !done.contains(&how.label) => self.take(row, how, base, possible),
-                Err(untried) if !done.contains(&untried.label) => self.untried.push(untried),
-                _ => {}
-            }
-        }
-    }
-
-    fn take(&mut self, row: &'static Row, how: How, base: &Base, possible: Possible) {
+    /// Adds what a row offers, unless its label is among those `done`.
+    fn add(
+        &mut self,
+        row: &'static Row,
+        offer: Offer,
+        (base, done): (&Base, &[String]),
+        possible: Possible,
+    ) {
+        let how = match offer {
+            Ok(how) if !done.contains(&how.label) => how,
+            Err(untried) if !done.contains(&untried.label) => return self.untried.push(untried),
+            _ => return,
+        };
         let refused = match how.needs_root && !base.is_root() {
             true => Some("it needs root at both hosts".to_owned()),
             false => possible(&how).err().map(|why| why.to_string()),
@@ -61,39 +64,84 @@ impl Offers {
     }
 }
 
-/// The changes for a proof whose labels are not among those `done` before: first the resource of the verdict, those of
-/// what comes next, and the CPUs of both endpoints as controls; then all others. Where packets that are not full may be
-/// what limits, also what fills them.
-pub fn tightening(base: &Base, done: &[String], possible: Possible) -> Offers {
-    let is_named = |row: &Row| base.named.as_ref().is_some_and(|named| row.is_of(named));
-    let is_suspected = |row: &Row| {
-        let mut named = base.named.iter().chain(&base.next);
-        // Smaller segments tell whether a path limits bits or packets; the path's rate, whether packets or a window limit.
-        let of_path = base.named.as_ref().is_some_and(Limiter::is_on_the_path);
-        let of_window = base.named.as_ref().is_some_and(is_clamp);
-        [SENDER_CPU, RECEIVER_CPU].contains(&row.name)
-            || (of_path && row.name == SEGMENTS)
-            || (of_window && row.name == PATH_RATE)
-            || named.any(|limiter| row.is_of(limiter))
+/// The stages of a proof.
+pub(super) const STAGES: usize = 3;
+
+/// An endpoint that is busy for this share of the time may gain by calls that need less CPU time.
+const BUSY: f64 = 0.5;
+
+/// Changes that relax, of one round.
+const FIRST: usize = 3;
+
+/// What one connection may lack, and what all of them share.
+const OF_ONE: [&str; 3] = [LARGER_RECEIVE, LARGER_SEND, CONGESTION];
+const SHARED: [&str; 3] = [SENDER_CPU, RECEIVER_CPU, PATH_RATE];
+
+/// The changes of a stage of a proof whose labels are not among those `done` before: those of the limiter that the counters
+/// name, and more flows; those of what comes next, and what one connection may lack where more of them `gain`, else what
+/// all share; all others.
+pub(super) fn doses(
+    base: &Base,
+    (stage, gain): (usize, bool),
+    done: &[String],
+    possible: Possible,
+) -> Offers {
+    let named = base.named.as_ref();
+    let is_busy = base
+        .load
+        .busy
+        .into_iter()
+        .flatten()
+        .any(|share| share >= BUSY);
+    // Smaller segments tell whether a path limits bits or packets.
+    let of_path = named.is_some_and(Limiter::is_on_the_path);
+    let is_in = |row: &Row| match stage {
+        0 => row.name == FLOWS || named.is_some_and(|named| row.is_of(named)),
+        1 => {
+            let suspected = if gain { &OF_ONE } else { &SHARED };
+            suspected.contains(&row.name)
+                || (of_path && row.name == SEGMENTS)
+                || base.next.iter().any(|one| row.is_of(one))
+        }
+        _ => true,
     };
-    let (tightening, relaxing): (Vec<&Row>, Vec<&Row>) = CHANGES
-        .iter()
-        .partition(|row| matches!(row.kind, Kind::Tightens(_)));
-    let has_own = tightening.iter().any(|row| is_named(row));
+    let is_of_cost = |row: &Row| row.of.iter().all(|name| OF_COST.contains(name));
     let mut offers = Offers::default();
-    for row in tightening {
-        if !done.is_empty() || !has_own || is_suspected(row) {
-            offers.add(row, base, done, possible);
+    for row in CHANGES.iter().filter(|row| is_in(row)) {
+        let relaxes = matches!(row.kind, Kind::Relaxes(_));
+        // Each flow has the rate that is requested.
+        let is_paced = row.name == FLOWS && requested(&base.conditions).is_some();
+        if !(is_paced || relaxes && is_of_cost(row) && !is_busy) {
+            for offer in largest(row.offers(base)) {
+                offers.add(row, offer, (base, done), possible);
+            }
         }
     }
-    if base.named.as_ref().is_some_and(is_filled) && base.has_small_packets() {
-        for row in relaxing {
-            let filling = row.offers(base).into_iter().flatten();
-            filling
-                .filter(|how| how.fills && !done.contains(&how.label))
-                .for_each(|how| offers.take(row, how, base, possible));
-        }
-    }
+    // Some of what relaxes comes first, then what takes away, then the rest.
+    let (relaxing, taking): (Vec<Change>, Vec<Change>) = std::mem::take(&mut offers.changes)
+        .into_iter()
+        .partition(|one| one.resource().is_none());
+    let mut relaxing = relaxing.into_iter();
+    offers.changes.extend(relaxing.by_ref().take(FIRST));
+    offers.changes.extend(taking.into_iter().chain(relaxing));
+    offers
+}
+
+/// Of sizes of the same setting the largest, and all else.
+fn largest(mut offers: Vec<Offer>) -> Vec<Offer> {
+    let size = |offer: &Offer| {
+        let settings = &offer.as_ref().ok()?.settings;
+        settings
+            .values()
+            .next()
+            .and_then(|value| parse_bytes(value).ok())
+    };
+    let last = offers.iter().rposition(|offer| size(offer).is_some());
+    let mut place = 0..;
+    offers.retain(|offer| {
+        let place = place.next();
+        size(offer).is_none() || place == last
+    });
     offers
 }
 
@@ -116,7 +164,9 @@ pub fn relaxing(
         // Each flow has the rate that is kept: with more of them the rate is another one.
         let is_other_rate = goal == Goal::Cost && row.name == FLOWS;
         if matches!(row.kind, Kind::Relaxes(_)) && !is_other_rate && is_own(row) == (stage == 0) {
-            offers.add(row, base, done, possible);
+            for offer in row.offers(base) {
+                offers.add(row, offer, (base, done), possible);
+            }
         }
     }
     // Those of the bottleneck itself come before those of what is next.

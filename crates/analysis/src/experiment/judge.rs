@@ -1,226 +1,208 @@
 //! From the runs of a proof to what they prove.
 
-use bitcost_stats::{Interval, LOOKED, median, trend};
+use bitcost_stats::median;
 
 use super::base::Base;
-use super::change::{Change, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU, Told, is_clamp};
+use super::change::{Change, FLOWS, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU, Told};
 use super::round::{Round, UNCHANGED};
 use crate::explain::{Decision, Limiter, NotTried, ON_THE_PATH, Outcome, Proof, Tried, limiter};
 
-/// The most changes that are tried without a screening block.
-const FEW: usize = 3;
+/// The alternations of a change with the unchanged test that prove it.
+pub(super) const PAIRS: u32 = 4;
+
+/// What relaxes a limit makes a test faster at least by this factor.
+const FASTER: f64 = 1.15;
 
 /// A resource limits where the throughput follows more of its change than this share; two that share a limit have about
 /// a half each, and what does not limit has none.
-const LIMITS_FROM: f64 = 0.3;
+const FOLLOWS: f64 = 0.3;
 
-/// Without wake-ups, or with fuller packets, the throughput rises at least by this factor where they limit.
-const RISES_FROM: f64 = 1.05;
+/// More than this many times its change is not possible: something else changed, too.
+const POSSIBLE: f64 = 3.0;
 
-/// The least change of a resource that is one, as a logarithm.
-const LEAST: f64 = 0.03;
+/// Of an effect that counts, the share under which there is none.
+const NO_EFFECT: f64 = 0.5;
 
-/// The factor by which packets are fuller at least where a setting fills them.
-const FULLER: f64 = 1.1;
-
-/// A background stream that lowers the throughput by more than this many times its share of the rate takes CPU time, too.
-const SHARED_UP_TO: f64 = 3.0;
+/// The factor by which a change grows what it aims at, or lowers it, to be one.
+const MOVED: f64 = 1.1;
 
 /// The factor by which the unchanged short runs may differ from the test, to either side.
-const LIKE_THE_TEST: f64 = 1.33;
+const LIKE_THE_TEST: f64 = 1.5;
 
-/// The unchanged runs drift where their trend is less likely by chance than this …
-const DRIFT_CHANCE: f64 = 0.01;
-
-/// … and changes them by more than this share from the first to the last.
-const DRIFT: f64 = 0.1;
-
-/// Whether one block of shorter runs is made first, in which the changes with an effect stand out: where nothing is
-/// suspected, there are many.
-pub fn needs_screening(base: &Base, changes: &[Change]) -> bool {
-    base.named.is_none() && changes.len() > FEW
+/// The least and the greatest rate of what is unchanged.
+struct Range {
+    least: f64,
+    most: f64,
 }
 
-/// Those of the changes with which the throughput went when they were screened; all where it went with none.
-pub fn standing_out(mut changes: Vec<Change>, tried: &[Tried]) -> Vec<Change> {
-    let stood_out = |change: &Change| {
-        let mut tried = tried.iter();
-        tried.any(|one| one.label == change.name() && stands_out(one))
-    };
-    if changes.iter().any(stood_out) {
-        changes.retain(stood_out);
+/// What the runs show of a change.
+pub(super) struct Seen<'a> {
+    pub change: &'a Change,
+    pub tried: Tried,
+    /// Its effect ÷ the least one that counts; over 1 it stands out.
+    effect: f64,
+    /// Whether each of its runs is outside of the range of what is unchanged, on the side of its effect.
+    is_apart: bool,
+}
+
+impl Seen<'_> {
+    /// Whether more runs may prove it.
+    pub fn is_contender(&self) -> bool {
+        let few = self.tried.blocks < PAIRS && self.tried.limits == Decision::Open;
+        few && self.is_apart && self.effect >= 1.0
     }
-    changes
-}
 
-/// Whether the throughput went with the resource, by half of what limits or more, whatever the interval.
-fn stands_out(tried: &Tried) -> bool {
-    match tried.elasticity {
-        Some(elasticity) => elasticity.value >= LIMITS_FROM / 2.0,
-        None => tried.rate.value.ln() >= RISES_FROM.ln() / 2.0,
+    pub fn is_of_flows(&self) -> bool {
+        self.change.row.name == FLOWS
+    }
+
+    /// Its gain, of what relaxes.
+    pub fn gain(&self) -> Option<f64> {
+        let gives = self.change.resource().is_none();
+        gives.then_some(self.tried.rate.value)
     }
 }
 
-/// What the runs of these rounds show of a test's verdict; `refused` is what was not tried. Where `is_looked`, more blocks
-/// may follow, and an interval must be clear of the bound by a margin.
-pub fn judge(base: &Base, refused: &[NotTried], rounds: &[&Round], is_looked: bool) -> Proof {
-    let mut judged = Judged {
-        base,
-        tried: Vec::new(),
-        untried: refused.to_vec(),
-    };
-    // A later round decides what one block left open.
-    for (age, round) in rounds.iter().rev().enumerate() {
-        for (place, change) in (1..).zip(&round.changes) {
-            let mut known = judged.tried.iter().map(|(known, _, _)| known.name());
-            if known.all(|name| name != change.name()) {
-                match tried(round, place, is_looked) {
-                    Some(Ok(found)) => judged.tried.push((change, found, age == 0)),
-                    Some(Err(reason)) => {
-                        judged
-                            .untried
-                            .push(NotTried::new(&*change.how.label, reason));
-                    }
-                    None => {}
-                }
+/// All runs of a test and of its changes.
+pub(super) struct Judged<'a> {
+    base: &'a Base,
+    range: Option<Range>,
+    pub seen: Vec<Seen<'a>>,
+    untried: Vec<NotTried>,
+    blocks: u32,
+    /// Why they are no base of a proof.
+    unsound: Option<String>,
+}
+
+impl<'a> Judged<'a> {
+    /// `untried` is what was not tried.
+    pub fn of(base: &'a Base, rounds: &[&'a Round], untried: &[NotTried]) -> Judged<'a> {
+        let unchanged = rounds.iter().flat_map(|round| round.results(UNCHANGED));
+        let rates: Vec<f64> = unchanged.map(|run| run.rate).collect();
+        let mut judged = Judged {
+            base,
+            range: range(base, &rates),
+            seen: Vec::new(),
+            untried: untried.to_vec(),
+            blocks: rounds.iter().map(|round| round.blocks()).sum(),
+            unsound: unsound(base, &rates),
+        };
+        for change in rounds.iter().flat_map(|round| &round.changes) {
+            let mut known = judged.seen.iter();
+            if known.all(|one| one.change.how.label != change.how.label) {
+                judged.add(change, rounds);
             }
         }
-    }
-    if base.own_lab().is_none() && judged.path_takes_cpu_time() {
+        judged.check_path();
+        judged.check_cpus();
         judged
-            .tried
-            .retain(|(change, ..)| change.name() != PATH_RATE);
-        let why = "the background stream takes CPU time, too";
-        judged.untried.push(NotTried::new("rate of the path", why));
+            .seen
+            .sort_by_key(|one| one.tried.limits != Decision::Limits);
+        judged
     }
-    judged
-        .tried
-        .sort_by_key(|(_, one, _)| one.limits != Decision::Limits);
-    let unsound = unsound(base, rounds);
-    let is_sound = unsound.is_none();
-    Proof {
-        named: base.named.clone(),
-        is_sound,
-        outcome: unsound.map_or_else(|| judged.outcome(), Outcome::Undecided),
-        remedy: judged.fullest(),
-        blocks: rounds.iter().map(|round| round.blocks()).sum(),
-        tried: judged.tried.into_iter().map(|(_, one, _)| one).collect(),
-        untried: judged.untried,
+
+    /// Adds what all runs of a change show, or why it counts as not tried.
+    fn add(&mut self, change: &'a Change, rounds: &[&Round]) {
+        let label = &change.how.label;
+        match (pooled(rounds, label).as_ref()).and_then(|pool| self.see(change, pool)) {
+            Some(Ok(seen)) => self.seen.push(seen),
+            Some(Err(why)) if self.untried.iter().all(|one| one.label != *label) => {
+                self.untried.push(change.how.untried(why));
+            }
+            _ => {}
+        }
     }
-}
 
-/// Whether more blocks would change nothing: all is decided, or the verdict is proved. What a background stream shows
-/// needs the decisions about the CPUs as well.
-pub fn is_enough(base: &Base, proof: &Proof) -> bool {
-    let is_shared = base.own_lab().is_none() && proof.has(PATH_RATE, Decision::Limits);
-    let mut tried = proof.tried.iter();
-    (proof.outcome == Outcome::Proved && !is_shared)
-        || tried.all(|one| one.limits != Decision::Open)
-}
-
-/// What a change of a round shows, or why it was not tried; absent where there is no run of it yet.
-fn tried(round: &Round, place: usize, is_looked: bool) -> Option<Result<Tried, String>> {
-    let change = &round.changes[place - 1];
-    let resource = change.resource();
-    let one = match round.of_change(place)? {
-        Ok(one) => one,
-        Err(why) => return Some(Err(why)),
-    };
-    let left = round.pairs(place).filter_map(|(before, run)| {
-        (resource.left)(&round.side(UNCHANGED, before), &round.side(place, run))
-    });
-    let left = median(&left.collect::<Vec<_>>());
-    let size = match resource.told {
-        Told::Without => Some(1.0),
-        Told::With => left.filter(|times| *times >= FULLER),
-        Told::Less | Told::More => left.filter(|left| left.ln() < -LEAST),
-    };
-    if size.is_none() {
-        let why = match resource.told {
-            Told::With => "packets were not fuller with it",
-            _ => "the counters do not show the change",
+    fn see(&self, change: &'a Change, pool: &Round) -> Option<Result<Seen<'a>, String>> {
+        let one = match pool.of_change(1)? {
+            Ok(one) => one,
+            Err(why) => return Some(Err(why)),
         };
-        return Some(Err(why.to_owned()));
+        let range = self.range.as_ref()?;
+        let moved = moved(change, pool);
+        let gives = change.gives();
+        let is_faster = one.rate.value >= FASTER;
+        match moved {
+            Some(times) if times < MOVED && !(gives && is_faster) => {
+                return Some(Err("the counters do not show the change".to_owned()));
+            }
+            None if !gives => return Some(Err("the counters do not show the change".to_owned())),
+            _ => {}
+        }
+        let elasticity = moved.filter(|_| !gives);
+        let elasticity = elasticity.map(|times| one.rate.map(|ratio| -ratio.ln() / times.ln()));
+        let effect = match elasticity {
+            Some(of) if of.value > POSSIBLE => {
+                return Some(Err(format!(
+                    "throughput fell by more than {:.0} % less of it explains: something else changed",
+                    100.0 * (1.0 - moved.map_or(1.0, f64::recip))
+                )));
+            }
+            Some(of) => of.value / FOLLOWS,
+            None => one.rate.value.ln() / FASTER.ln(),
+        };
+        let is_apart = pool.results(1).all(|run| match gives {
+            true => run.rate > range.most,
+            false => run.rate < range.least,
+        });
+        let stands_still = range.most / range.least < FASTER;
+        let limits = match effect {
+            _ if effect >= 1.0 && is_apart && one.blocks >= PAIRS => Decision::Limits,
+            _ if effect < NO_EFFECT && (stands_still || one.blocks > 1) => Decision::DoesNot,
+            _ => Decision::Open,
+        };
+        let tried = Tried {
+            changed: change.changed(moved.map(f64::recip)),
+            elasticity,
+            limits,
+            ..one
+        };
+        Some(Ok(Seen {
+            change,
+            tried,
+            effect,
+            is_apart,
+        }))
     }
-    // Where the resource has no size, the ratio alone counts.
-    let left = left.filter(|_| matches!(resource.told, Told::Less | Told::More));
-    let elasticity = left.map(|left| one.rate.map(|ratio| ratio.ln() / left.ln()));
-    let (interval, bound) = elasticity.map_or((one.rate, RISES_FROM), |of| (of, LIMITS_FROM));
-    let seen = interval.widened(if is_looked { LOOKED } else { 1.0 });
-    let limits = match (seen.low, seen.high) {
-        (Some(low), _) if low > bound => Decision::Limits,
-        (_, Some(high)) if high < bound => Decision::DoesNot,
-        _ => Decision::Open,
-    };
-    let more = more_blocks(&interval, bound, one.blocks).filter(|_| limits == Decision::Open);
-    Some(Ok(Tried {
-        changed: change.changed(left),
-        elasticity,
-        limits,
-        more_s: more.map(|more| (round.block_time() * more).as_secs_f64()),
-        ..one
-    }))
-}
 
-/// Why the unchanged runs are no base of a proof.
-fn unsound(base: &Base, rounds: &[&Round]) -> Option<String> {
-    let unchanged = rounds.iter().flat_map(|round| round.results(UNCHANGED));
-    let rates: Vec<f64> = unchanged.map(|run| run.rate).collect();
-    let Some(middle) = median(&rates) else {
-        return Some("no unchanged run has a result".to_owned());
-    };
-    let points: Vec<(f64, f64)> = (0..).map(f64::from).zip(rates.iter().copied()).collect();
-    let drift = trend(&points, 0).filter(|found| found.chance < DRIFT_CHANCE);
-    let moved = drift.map_or(0.0, |found| found.slope * (rates.len() - 1) as f64 / middle);
-    if moved.abs() > DRIFT {
-        return Some(format!(
-            "the unchanged runs drift by {:+.0} % from the first to the last: something else changes meanwhile",
-            100.0 * moved
-        ));
+    /// A background stream shows no rate of the path where it takes a CPU's time as well.
+    fn check_path(&mut self) {
+        let cpu =
+            self.has(SENDER_CPU, Decision::Limits) || self.has(RECEIVER_CPU, Decision::Limits);
+        if self.base.own_lab().is_none() && cpu {
+            let count = self.seen.len();
+            self.seen.retain(|one| one.change.name() != PATH_RATE);
+            let why = "the background stream takes CPU time, too";
+            let removed = (self.seen.len() < count).then(|| NotTried::new("rate of the path", why));
+            self.untried.extend(removed);
+        }
     }
-    let ratio = middle / base.rate;
-    (!(1.0 / LIKE_THE_TEST..=LIKE_THE_TEST).contains(&ratio)).then(|| {
-        format!(
-            "the throughput of short runs is {:.0} % of the test's, so they may have another bottleneck",
-            100.0 * ratio
-        )
-    })
-}
 
-/// What is said where smaller segments are slower, and nothing tells a window from packets.
-const NOT_TOLD: &str =
-    "smaller segments are slower, which a window shares with a limit of packets per second";
+    /// Less CPU time makes nothing faster: where it seems to, something else changes meanwhile.
+    fn check_cpus(&mut self) {
+        let Some(range) = &self.range else { return };
+        let mut cpus = self.seen.iter().filter(|one| {
+            let is_cpu = [SENDER_CPU, RECEIVER_CPU].contains(&one.change.name());
+            is_cpu && one.tried.rate.value >= FASTER * range.most / range.least
+        });
+        let faster = cpus.next().map(|one| {
+            let rose = 100.0 * (one.tried.rate.value - 1.0);
+            format!(
+                "with {} throughput rose by {rose:.0} %: something else changes meanwhile",
+                one.tried.changed
+            )
+        });
+        self.unsound = self.unsound.take().or(faster);
+    }
 
-/// What is said where intervals do not decide.
-const TOO_WIDE: &str = "the intervals are too wide to tell";
-
-/// The changes of a proof with what they show, and whether the last round has them.
-struct Judged<'a> {
-    base: &'a Base,
-    tried: Vec<(&'a Change, Tried, bool)>,
-    untried: Vec<NotTried>,
-}
-
-impl Judged<'_> {
     fn has(&self, name: &str, decision: Decision) -> bool {
-        let mut tried = self.tried.iter();
-        tried.any(|(_, one, _)| one.label == name && one.limits == decision)
+        let mut seen = self.seen.iter();
+        seen.any(|one| one.change.name() == name && one.tried.limits == decision)
     }
 
-    /// Whether what a background stream shows is not the rate of the path: a CPU limits, or throughput falls by much more
-    /// than it takes.
-    fn path_takes_cpu_time(&self) -> bool {
-        let falls_more = |one: &Tried| {
-            let low = one.elasticity.and_then(|found| found.low);
-            one.label == PATH_RATE && low.is_some_and(|low| low > SHARED_UP_TO)
-        };
-        self.has(SENDER_CPU, Decision::Limits)
-            || self.has(RECEIVER_CPU, Decision::Limits)
-            || self.tried.iter().any(|(_, one, _)| falls_more(one))
-    }
-
-    /// The limiter that a resource which limits finds. Smaller segments are slower where a CPU or the path limits packets,
-    /// and otherwise where the congestion window does, which is a number of segments.
+    /// The limiter that a change finds which limits. Flows share any limit of one connection, and smaller segments are
+    /// slower where a CPU or the path limits packets, and otherwise where the congestion window does, which is a number of
+    /// segments.
     fn finds(&self, change: &Change) -> Option<Limiter> {
         let name = change.name();
         let limits = |name| self.has(name, Decision::Limits);
@@ -228,114 +210,196 @@ impl Judged<'_> {
             return limiter("packets_per_second", ON_THE_PATH);
         }
         let mut spared = [SENDER_CPU, RECEIVER_CPU, PATH_RATE].into_iter();
-        // Slower links of a lab of our own leave a limit of packets as it is, which a background stream shares.
-        if self.base.own_lab().is_none()
-            && name == SEGMENTS
-            && spared.all(|name| self.has(name, Decision::DoesNot))
-        {
+        let is_window = name == SEGMENTS
+            && self.base.own_lab().is_none()
+            && spared.all(|name| self.has(name, Decision::DoesNot));
+        if is_window || change.row.name == FLOWS {
+            let suspects = self.base.next.iter();
+            let mut suspects = suspects.filter(|one| change.row.is_of(one));
             return match self.base.is_lossy() {
                 true => limiter("congestion_window_loss", ""),
-                false => limiter("congestion_window_clamp", ""),
+                false if is_window => limiter("congestion_window_clamp", ""),
+                false => suspects.next().cloned(),
             };
         }
-        (change.resource().finds)(&self.base.conditions)
+        match change.resource() {
+            Some(resource) => (resource.finds)(&self.base.conditions),
+            None => self.relaxed_by(change),
+        }
     }
 
-    /// The setting that fills packets which raised the throughput most, where the verdict's packets are not full.
-    fn fullest(&self) -> Option<String> {
-        let filling = self.tried.iter().filter(|(change, one, _)| {
-            change.resource().told == Told::With && one.limits == Decision::Limits
+    /// Of the limiters that a change relaxes the one that is suspected most, else the first.
+    fn relaxed_by(&self, change: &Change) -> Option<Limiter> {
+        let mut suspects = self.base.named.iter().chain(&self.base.next);
+        let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
+        let is_datagram = self.base.conditions.workload.is_datagram();
+        let mut names = change.row.of.iter();
+        let name = names.find(|name| {
+            is_datagram == name.starts_with("udp") || !name.ends_with("receive_buffer")
         });
-        let most = filling.max_by(|a, b| a.1.rate.value.total_cmp(&b.1.rate.value));
-        most.map(|(change, one, _)| {
-            let rose = 100.0 * (one.rate.value - 1.0);
-            let how = &change.how;
-            format!(
-                "{} ({}), with which throughput rose by {rose:.0} %",
-                how.label, how.keep
-            )
-        })
+        suspect.or_else(|| limiter(name?, ""))
     }
 
     fn outcome(&self) -> Outcome {
-        let limits = |one: &Tried| one.limits == Decision::Limits;
-        // A setting that does not fill packets to effect refutes nothing.
-        let is_own = |(change, one, _): &&(&Change, Tried, bool)| {
-            change.is_own(self.base) && (limits(one) || change.resource().told != Told::With)
-        };
-        let own: Vec<_> = self.tried.iter().filter(is_own).collect();
-        if own.iter().any(|(_, one, _)| limits(one)) {
-            let named = self.base.named.as_ref();
-            let segments = self
-                .tried
-                .iter()
-                .find(|(change, ..)| change.name() == SEGMENTS);
-            let finds = segments.and_then(|(change, ..)| self.finds(change));
-            return match named.is_some_and(is_clamp) && finds.as_ref() != named {
-                true => Outcome::Undecided(NOT_TOLD.to_owned()),
-                false => Outcome::Proved,
-            };
+        if let Some(why) = &self.unsound {
+            return Outcome::Undecided(why.clone());
         }
-        let strength = |one: &Tried| {
-            let of = one.elasticity.map_or(0.0, |found| found.value);
-            if of.is_finite() { of } else { 0.0 }
-        };
-        let others = self.tried.iter();
-        let others = others.filter(|(change, one, _)| limits(one) && !change.is_own(self.base));
-        let found = others
-            .max_by(|a, b| strength(&a.1).total_cmp(&strength(&b.1)))
-            .and_then(|(change, ..)| self.finds(change));
-        // What was screened without effect is not in the last round, and leaves no proof open.
-        let is_open =
-            |(_, one, is_last): &(&Change, Tried, bool)| one.limits == Decision::Open && *is_last;
-        let is_any_open = self.tried.iter().any(is_open);
-        let nothing = || {
-            Outcome::Undecided(match self.tried.is_empty() {
-                _ if is_any_open => TOO_WIDE.to_owned(),
-                true => "no resource could be changed".to_owned(),
-                false => "throughput follows none of the resources that could be changed from here"
-                    .to_owned(),
-            })
-        };
-        let Some(named) = &self.base.named else {
-            let found = found.map(Outcome::Found).or_else(|| self.likely());
-            return found.unwrap_or_else(nothing);
-        };
-        if own.is_empty() {
-            let follows = found.map(|found| format!("; throughput follows that of {found}"));
-            return Outcome::Undecided(format!(
-                "the resource of {named} could not be changed{}",
-                follows.unwrap_or_default()
-            ));
+        let limits = |one: &&Seen| one.tried.limits == Decision::Limits;
+        let own: Vec<&Seen> = self
+            .seen
+            .iter()
+            .filter(|one| one.change.is_own(self.base))
+            .collect();
+        // More flows are faster whatever holds one of them.
+        let is_cause = |one: &&&Seen| !one.is_of_flows();
+        let refutes = own
+            .iter()
+            .filter(is_cause)
+            .any(|one| one.tried.limits == Decision::DoesNot);
+        let mut proving = own
+            .iter()
+            .filter(|one| limits(one) && (is_cause(one) || !refutes));
+        if proving.next().is_some() {
+            return Outcome::Proved;
         }
-        match found {
-            Some(found) if !own.into_iter().any(is_open) => Outcome::Refuted(found),
-            _ => nothing(),
+        let others = self
+            .seen
+            .iter()
+            .filter(limits)
+            .filter(|one| !one.change.is_own(self.base));
+        let most = others.max_by(|a, b| a.effect.total_cmp(&b.effect));
+        let found = most.and_then(|one| self.finds(one.change));
+        let named = self.base.named.as_ref();
+        match (found, named) {
+            (Some(found), Some(named)) if found == *named => Outcome::Proved,
+            (Some(found), Some(_)) => Outcome::Refuted(found),
+            (Some(found), None) => Outcome::Found(found),
+            (None, _) => self.nothing(refutes),
         }
     }
 
-    /// Of what is open, the limiter of the resource that the throughput follows most, clear of no effect.
-    fn likely(&self) -> Option<Outcome> {
-        let found = self.tried.iter().filter_map(|(change, one, _)| {
-            let of = one.elasticity?;
-            // Fewer data in a segment are more packets, or less of a congestion window.
-            let leads = one.label != SEGMENTS && one.limits == Decision::Open && stands_out(one);
-            let is_clear = of.widened(LOOKED).low.is_some_and(|low| low > 0.0);
-            (leads && is_clear).then_some((of.value, &one.label, self.finds(change)?))
-        });
-        let most = found.max_by(|a, b| a.0.total_cmp(&b.0));
-        most.map(|(_, name, limiter)| Outcome::Likely(limiter, name.clone()))
+    /// The outcome where no change limits: where none that was tried makes the test faster, the path carries no more.
+    fn nothing(&self, refutes: bool) -> Outcome {
+        if let Some(one) = self.seen.iter().find(|one| one.is_contender()) {
+            let changed = &one.tried.changed;
+            return Outcome::Undecided(format!(
+                "no time was left to repeat the runs with {changed}"
+            ));
+        }
+        let mut seen = self.seen.iter();
+        if !seen.all(|one| one.tried.limits == Decision::DoesNot) {
+            let range = self
+                .range
+                .as_ref()
+                .map_or(1.0, |range| range.most / range.least);
+            return Outcome::Undecided(match range < FASTER {
+                true => "no change had an effect in every run".to_owned(),
+                false => format!(
+                    "the unchanged test changes by a factor of {range:.1} by itself, as much as with any change"
+                ),
+            });
+        }
+        let tried = self.seen.iter().filter(|one| one.gain().is_some());
+        let labels: Vec<&str> = tried.map(|one| &*one.tried.label).collect();
+        if self.seen.is_empty() {
+            return Outcome::Undecided("nothing could be changed from here".to_owned());
+        }
+        let because = match labels.is_empty() {
+            true => "throughput follows nothing that can be taken away from here".to_owned(),
+            false => format!(
+                "nothing that can be changed from here makes it faster: tried {}",
+                labels.join(", ")
+            ),
+        };
+        let is_stream = !self.base.conditions.workload.is_transactional();
+        let path = limiter("rate", ON_THE_PATH).filter(|_| is_stream && !labels.is_empty());
+        match path.filter(|_| self.base.named.is_none() || refutes) {
+            Some(path) => Outcome::Likely(path, because),
+            None => Outcome::Undecided(because),
+        }
+    }
+
+    /// The change that made the test fastest, in all alternations, or in all that time was left for.
+    pub fn fastest(&self) -> Option<&Seen<'a>> {
+        let is_sure = |one: &&Seen| match one.tried.limits {
+            Decision::Limits => true,
+            _ => one.is_contender() && one.tried.blocks > 1,
+        };
+        let gains = self.seen.iter().filter(is_sure);
+        let gains = gains.filter_map(|one| Some((one.gain()?, one)));
+        gains.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, one)| one)
+    }
+
+    /// Whether more flows are faster, as far as is known.
+    pub fn more_flows_gain(&self) -> bool {
+        let mut flows = self.seen.iter();
+        flows.any(|one| one.is_of_flows() && one.is_apart && one.effect >= 1.0)
+    }
+
+    pub fn proof(self) -> Proof {
+        Proof {
+            named: self.base.named.clone(),
+            outcome: self.outcome(),
+            then: None,
+            blocks: self.blocks,
+            tried: self.seen.into_iter().map(|one| one.tried).collect(),
+            untried: self.untried,
+        }
     }
 }
 
-/// Most blocks that are foreseen.
-const BLOCKS_MOST: f64 = 1000.0;
+/// The rates of what is unchanged: those of the short runs, and as far around them as parts of the test were from its mean.
+fn range(base: &Base, rates: &[f64]) -> Option<Range> {
+    let middle = median(rates)?;
+    let parts = base.load.spread.unwrap_or([1.0, 1.0]).map(|of| of * middle);
+    let all = || rates.iter().chain(&parts).copied();
+    Some(Range {
+        least: all().fold(middle, f64::min),
+        most: all().fold(middle, f64::max),
+    })
+}
 
-/// How many more blocks settle on which side of a bound an interval of this many blocks is, if the
-/// estimate stays where it is and the interval shrinks as 1 ÷ √n.
-fn more_blocks(interval: &Interval, bound: f64, blocks: u32) -> Option<u32> {
-    let half = (interval.high? - interval.low?) / 2.0;
-    let distance = (interval.value - bound).abs();
-    let needed = (f64::from(blocks) * (LOOKED * half / distance).powi(2)).ceil();
-    (needed <= BLOCKS_MOST).then(|| (needed - f64::from(blocks)).max(1.0) as u32)
+/// All runs of a change in one round, each in the block of its unchanged run.
+fn pooled(rounds: &[&Round], label: &str) -> Option<Round> {
+    let mut pool: Option<Round> = None;
+    for round in rounds {
+        let mut changes = round.changes.iter();
+        let Some(place) = changes.position(|one| one.how.label == label) else {
+            continue;
+        };
+        let conditions = [UNCHANGED, place + 1].map(|place| round.conditions[place].clone());
+        let change = round.changes[place].clone();
+        let pool = pool.get_or_insert_with(|| Round::new(vec![change], conditions.into()));
+        let blocks = round.runs[UNCHANGED].len().min(round.runs[place + 1].len());
+        for (to, from) in [(UNCHANGED, UNCHANGED), (1, place + 1)] {
+            pool.runs[to].extend(round.runs[from][..blocks].iter().cloned());
+        }
+    }
+    pool
+}
+
+/// The factor by which a change moved what it aims at; absent where that was not counted.
+fn moved(change: &Change, pool: &Round) -> Option<f64> {
+    let sides = pool.pairs(1);
+    let sides = sides.map(|(before, run)| (pool.side(UNCHANGED, before), pool.side(1, run)));
+    let times = sides.filter_map(|(before, after)| match change.resource() {
+        Some(resource) if resource.told == Told::Without => None,
+        Some(resource) => (resource.left)(&before, &after).map(f64::recip),
+        None => before.ratio(&after, change.row.grows?),
+    });
+    median(&times.collect::<Vec<_>>())
+}
+
+/// Why unchanged runs with these rates are no base of a proof.
+fn unsound(base: &Base, rates: &[f64]) -> Option<String> {
+    let Some(middle) = median(rates) else {
+        return Some("no unchanged run has a result".to_owned());
+    };
+    let ratio = middle / base.rate;
+    (!(1.0 / LIKE_THE_TEST..=LIKE_THE_TEST).contains(&ratio)).then(|| {
+        format!(
+            "the throughput of short runs is {:.0} % of the test's, so they may have another bottleneck",
+            100.0 * ratio
+        )
+    })
 }

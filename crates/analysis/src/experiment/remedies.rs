@@ -194,13 +194,11 @@ mod tests {
             elasticity: None,
             limits: Decision::Open,
             blocks: 2,
-            more_s: None,
         });
         let proof = Proof {
             named: None,
-            is_sound: true,
             outcome: Outcome::Proved,
-            remedy: None,
+            then: None,
             tried: tried.collect(),
             untried: Vec::new(),
             blocks: 2,

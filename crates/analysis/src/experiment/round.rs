@@ -187,7 +187,6 @@ impl Round {
             elasticity: None,
             limits: Decision::Open,
             blocks: rates.len() as u32,
-            more_s: None,
         }))
     }
 
@@ -340,7 +339,6 @@ mod tests {
             elasticity: None,
             limits: Decision::Open,
             blocks,
-            more_s: None,
         };
         Tried {
             limits: gains(&one, aim),

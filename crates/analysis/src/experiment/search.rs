@@ -35,6 +35,7 @@ static COMBINATION: Row = Row {
     name: "combination",
     of: &[],
     kind: Kind::Relaxes(|_| Vec::new()),
+    grows: None,
 };
 
 pub struct Search<'a> {

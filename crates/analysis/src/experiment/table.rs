@@ -1,7 +1,7 @@
 //! The table of changes: what a little of a resource is taken away by, and what relaxes a bottleneck.
 
 use super::base::Base;
-use super::change::{FLOWS, Kind, Offer, Row};
+use super::change::{CONGESTION, FLOWS, Kind, LARGER_RECEIVE, LARGER_SEND, Offer, Row};
 use super::relax::{buffers, calls, hosts, path};
 use super::tighten;
 
@@ -32,6 +32,7 @@ const fn more(
         name,
         of,
         kind: Kind::Relaxes(offers),
+        grows: None,
     }
 }
 
@@ -54,9 +55,15 @@ pub static CHANGES: [Row; 34] = [
     more("receive_autotuning", &["receive_buffer"], |base| hosts::sysctl(base, "tcp_moderate_rcvbuf", |is| is == "0", "1")),
     more("window_after_pauses", &["latency"], hosts::window_after_pauses),
     more("reassembly", LOSS, hosts::reassembly),
-    more("larger_receive_buffer", &["receive_buffer", "udp_receive_buffer", "slow_reader"], buffers::larger_receive),
-    more("larger_send_buffer", &["send_buffer"], buffers::larger_send),
-    more("congestion_control",
+    Row {
+        grows: Some(|load| load.window_bytes.or(load.receive_buffer_bytes)),
+        ..more(LARGER_RECEIVE, &["receive_buffer", "udp_receive_buffer", "slow_reader"], buffers::larger_receive)
+    },
+    Row {
+        grows: Some(|load| load.queued_bytes),
+        ..more(LARGER_SEND, &["send_buffer"], buffers::larger_send)
+    },
+    more(CONGESTION,
         &["congestion_window_loss", "congestion_window_slow_start", "path_loss", "queue_overflow", "rate"],
         path::congestion_controls),
     more("queue_limit", &["queue_overflow", "path_loss", "congestion_window_loss", "rate"], path::queue_limits),

@@ -10,14 +10,21 @@ use super::change::{
 };
 use crate::explain::{ON_THE_PATH, limiter};
 
-/// What is left of a resource: enough that the run stays what it is, and little enough for the noise of short runs.
-const LEFT: f64 = 0.8;
+/// What is left of a resource.
+const LEFT: f64 = 0.5;
+
+/// Random losses ÷ those of the lab, in per cent: a congestion window of half the size (RFC 9438, section 5.1).
+const LOSS_PCT: u32 = 400;
+
+/// An endpoint that is busy for less than this share of the time has CPU time left.
+const BUSY: f64 = 0.3;
 
 const fn row(name: &'static str, of: &'static [&'static str], resource: Resource) -> Row {
     Row {
         name,
         of,
         kind: Kind::Tightens(resource),
+        grows: None,
     }
 }
 
@@ -125,7 +132,7 @@ pub(super) const LOSS: Row = row(
             let lab = lab.ok_or("loss can be added only to a lab that the test builds")?;
             let mut ends = lab.path().into_iter().flat_map(|path| path.there);
             match ends.any(|end| end.egress.loss_ppm > 0) {
-                true => Ok(("path_change", "loss 200%".to_owned())),
+                true => Ok(("path_change", format!("loss {LOSS_PCT}%"))),
                 false => Err("no link of the lab loses packets at random".to_owned()),
             }
         },
@@ -232,7 +239,10 @@ fn slower_path(base: &Base) -> Result<Setting, String> {
         return Ok(("path_change", slower));
     }
     if conditions.workload.is_transactional() {
-        return Err("transactions leave most of the path's rate unused".to_owned());
+        return Err(
+            "a background stream delays transactions even where they do not fill the path"
+                .to_owned(),
+        );
     }
     if !conditions.background.is_empty() {
         return Err("the test has its own background workloads".to_owned());
@@ -248,7 +258,7 @@ fn slower_path(base: &Base) -> Result<Setting, String> {
 }
 
 /// The setting that paces the run, and its value.
-fn requested(conditions: &Conditions) -> Option<(&'static str, f64)> {
+pub(super) fn requested(conditions: &Conditions) -> Option<(&'static str, f64)> {
     let transactions = conditions.transaction_rate.map(u64::from);
     let rates = [
         ("rate_bps", conditions.rate_bps),
@@ -276,6 +286,13 @@ fn cpu_left(before: &Side, after: &Side, role: Role) -> Option<f64> {
 
 /// The work for each message that leaves the wanted share of an endpoint's CPU time.
 fn more_work(base: &Base, role: Role) -> Result<String, String> {
+    if let Some(share) = base.load.busy[role as usize].filter(|share| *share < BUSY) {
+        return Err(format!(
+            "the {} is busy for {:.0} % of the time",
+            role.name(),
+            100.0 * share
+        ));
+    }
     let busy = base.load.busy_ns[role as usize];
     let busy = busy.ok_or_else(|| format!("the CPU time of the {} is not known", role.name()))?;
     let added = busy * (1.0 / LEFT - 1.0);

@@ -1,4 +1,4 @@
-//! What a run had of each resource that a perturbation can change.
+//! What a run had of each resource that an experiment can change.
 
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::SocketMemory;
@@ -13,6 +13,8 @@ pub struct Load {
     /// CPU time of the sender and of the receiver for each message, in ns: that of the traffic
     /// threads, and the time that they wait for the kernel's receive work on their CPUs.
     pub busy_ns: [Option<f64>; 2],
+    /// The same as a share of the time, of all threads together.
+    pub busy: [Option<f64>; 2],
     /// The least round-trip time of the connections, in microseconds.
     pub rtt_us: Option<f64>,
     /// The receive window that the receiver announced, in bytes.
@@ -21,6 +23,8 @@ pub struct Load {
     pub send_buffer_bytes: Option<f64>,
     /// `SO_RCVBUF` of the receiver as it is requested, in bytes.
     pub receive_buffer_bytes: Option<f64>,
+    /// What waits in the sender's sockets, sent or not, in bytes.
+    pub queued_bytes: Option<f64>,
     /// User data of a TCP segment, in bytes.
     pub segment_bytes: Option<f64>,
     /// User data of a packet of the sender, in bytes, of a stream of TCP alone.
@@ -31,28 +35,44 @@ pub struct Load {
     pub delivered_bps: Option<f64>,
     /// The same of the background workloads in the same direction.
     pub background_bps: f64,
+    /// The time after which the rate stands, in seconds.
+    pub ramp_s: Option<f64>,
+    /// From then on the least and the greatest rate of parts of the run ÷ their mean.
+    pub spread: Option<[f64; 2]>,
 }
+
+/// The length of the parts whose rates are compared, in seconds, and in round trips.
+const PART_S: f64 = 0.5;
+const PART_RTTS: f64 = 10.0;
+
+/// The rate stands from when it reaches this share of the mean of the run's second half.
+const STANDS: f64 = 0.8;
 
 impl Load {
     pub fn of(run: &RunView) -> Load {
-        let buffer = |role: Role, of: fn(&SocketMemory) -> u32| {
+        let socket = |role: Role, of: fn(&SocketMemory) -> u32| {
             let sizes = |sample: &Sample| sample.sockets.iter().map(|one| Some(of(one))).collect();
-            mean(run.end(role), sizes).map(|bytes| bytes / 2.0)
+            mean(run.end(role), sizes)
         };
+        let (ramp_s, spread) = steadiness(run).unzip();
         let edges = Edges::of(&run.sender.samples);
         let grown = |of: fn(&TcpInfo) -> Option<u32>| edges.as_ref()?.tcp(of);
         let again = grown(|tcp| tcp.total_retrans).zip(grown(|tcp| tcp.data_segs_out));
         Load {
             busy_ns: [Role::Sender, Role::Receiver].map(|role| busy_ns(run, role)),
+            busy: [Role::Sender, Role::Receiver].map(|role| busy(run, role)),
             rtt_us: least_rtt_us(run),
             window_bytes: connections(run, |tcp| tcp.snd_wnd_bytes),
-            send_buffer_bytes: buffer(Role::Sender, |one| one.send_buffer_bytes),
-            receive_buffer_bytes: buffer(Role::Receiver, |one| one.receive_buffer_bytes),
+            send_buffer_bytes: socket(Role::Sender, |one| one.send_buffer_bytes / 2),
+            receive_buffer_bytes: socket(Role::Receiver, |one| one.receive_buffer_bytes / 2),
+            queued_bytes: socket(Role::Sender, |one| one.send_queue_bytes),
             segment_bytes: connections(run, |tcp| tcp.snd_mss_bytes),
             bytes_per_packet: bytes_per_packet(run),
             retransmitted: again.map(|(again, all)| again / all.max(1.0)),
             delivered_bps: delivered_bps(run),
             background_bps: background_bps(run),
+            ramp_s,
+            spread,
         }
     }
 
@@ -85,14 +105,50 @@ fn mean(end: &EndpointRecord, of: impl Fn(&Sample) -> Vec<Option<u32>>) -> Optio
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// When the rate of a run stands, and the least and greatest rate of its parts from then on ÷ their mean.
+fn steadiness(run: &RunView) -> Option<(f64, [f64; 2])> {
+    let end = match run.receiver.iperf3 {
+        None => run.receiver,
+        Some(_) => run.sender,
+    };
+    let rates = |samples| -> Vec<(f64, f64)> {
+        let steps = Edges::steps(samples);
+        let of = |step: Edges| Some((step.seconds, step.per_second(|counts| counts.bytes)?));
+        steps.filter_map(of).collect()
+    };
+    let all = rates(&end.samples);
+    let half = &all[all.len() / 2..];
+    let late = half.iter().map(|(_, rate)| rate).sum::<f64>() / half.len() as f64;
+    let ramp = all.iter().take_while(|(_, rate)| *rate < STANDS * late);
+    let (ramping, ramp_s) = ramp.fold((0, 0.0), |(count, time), (s, _)| (count + 1, time + s));
+    let part_s = PART_S.max(PART_RTTS * least_rtt_us(run).unwrap_or(0.0) / 1e6);
+    let (mut parts, mut part) = (Vec::new(), (0.0, 0.0));
+    for (seconds, rate) in &all[ramping.min(all.len())..] {
+        part = (part.0 + seconds, part.1 + seconds * rate);
+        if part.0 >= part_s {
+            parts.push(part.1 / part.0);
+            part = (0.0, 0.0);
+        }
+    }
+    let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+    let least = parts.iter().copied().fold(mean, f64::min);
+    let most = parts.iter().copied().fold(mean, f64::max);
+    (mean > 0.0).then(|| (ramp_s, [least / mean, most / mean]))
+}
+
+/// CPUs that the traffic threads of an endpoint use, and the waiting for the kernel's receive work.
+fn busy(run: &RunView, role: Role) -> Option<f64> {
+    let (working, waiting) = cpu::of_first_part(run.end(role))?;
+    Some(match Behind::of(run, role, waiting) {
+        Behind::ReceiveWork => working + waiting,
+        _ => working,
+    })
+}
+
 /// CPU time for each message, in ns.
 fn busy_ns(run: &RunView, role: Role) -> Option<f64> {
     let (end, conditions): (&EndpointRecord, &Conditions) = (run.end(role), run.conditions);
-    let (working, waiting) = cpu::of_first_part(end)?;
-    let busy = match Behind::of(run, role, waiting) {
-        Behind::ReceiveWork => working + waiting,
-        _ => working,
-    };
+    let busy = busy(run, role)?;
     let edges = Edges::of(&end.samples)?;
     let messages = match role {
         Role::Receiver if conditions.workload.is_byte_stream() => {

@@ -1,5 +1,5 @@
-//! What experiments say of a verdict: what happened to the throughput when a little of one resource
-//! after the other was taken away. The log has it as it was decided.
+//! What experiments say of a verdict: what happened to the throughput with one change after the other. The log has it as
+//! it was decided.
 
 use bitcost_model::record::Role;
 use bitcost_stats::Interval;
@@ -44,8 +44,6 @@ pub struct Tried {
     pub limits: Decision,
     /// Blocks in which both were measured.
     pub blocks: u32,
-    /// The time that would decide it, from now on; absent where it is decided, or no time would.
-    pub more_s: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,8 +98,7 @@ pub enum Outcome {
     Refuted(Limiter),
     /// No limiter was named, and the throughput follows the resource of this one.
     Found(Limiter),
-    /// No limiter was named, and the throughput follows the resource of this one most, by an interval that does not tell
-    /// whether it limits; with the label of its change.
+    /// The limiter that is left where nothing that was changed had an effect; with what was tried.
     Likely(Limiter, String),
     /// Nothing is proved, for this reason.
     Undecided(String),
@@ -111,12 +108,11 @@ pub enum Outcome {
 pub struct Proof {
     /// The limiter that the counters named; absent where they named none.
     pub named: Option<Limiter>,
-    /// Whether the unchanged runs are a base for it.
-    pub is_sound: bool,
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What raised the throughput most, where packets were not full.
-    pub remedy: Option<String>,
+    /// What limits the test with the change that made it fastest, by its counters; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<Limiter>,
     /// Every change with runs: those that limit first.
     pub tried: Vec<Tried>,
     #[serde(rename = "not_tried")]

@@ -27,7 +27,6 @@ pub(crate) use disturbance::{programs, programs_cpus};
 pub(crate) use edges::{Edges, is_of_first_part, protocols_grown};
 pub use figures::Figures;
 pub(crate) use outage::outages;
-pub(crate) use packaging::full_from;
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, emulator_trouble};
 pub(crate) use path::{drops_since, emulators};

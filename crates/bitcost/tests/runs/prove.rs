@@ -22,7 +22,7 @@ fn tried<'a>(document: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name}: {document:#}"))
 }
 
-/// The links are slower in the runs of one perturbation, and the throughput follows them.
+/// The links are slower in the runs of one change, and the throughput follows them.
 fn rate_of_a_link_is_changed_and_its_verdict_proved() {
     let bench = Bench::new();
     bench.write("lab.toml", LAB);

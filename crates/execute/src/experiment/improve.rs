@@ -139,7 +139,7 @@ impl Climb<'_, '_, '_> {
         if self.ladder.goal == Goal::Cost || needed > budget {
             return Ok(Ending::Complete);
         }
-        let (proof, ending) = prove(self.bench, base, budget)?;
+        let (proof, _, ending) = prove(self.bench, base, budget)?;
         if step == 0 {
             self.bench
                 .decide(Decision::Bottleneck(serde_json::json!(proof)))?;

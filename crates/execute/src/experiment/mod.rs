@@ -11,12 +11,16 @@ use std::time::Duration;
 use bitcost_analysis::experiment::Base;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
+use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::search::{Decision, Goal};
 
 pub use self::bench::{Allows, Bench};
 pub use self::search::search;
 use crate::error::ExecuteError;
+
+/// The least time of the test with the change that was fastest, in milliseconds: enough for a verdict on what limits then.
+const AFTER_MS: u32 = 1000;
 
 /// The experiments that follow a test.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +50,16 @@ impl Experiment {
         };
         match self {
             Experiment::Prove(budget) => {
-                let (proof, ending) = prove::prove(bench, &base, budget)?;
+                let (mut proof, fastest, ending) = prove::prove(bench, &base, budget)?;
+                if let Some(how) = fastest.filter(|_| ending == Ending::Complete) {
+                    let changed = bench.changed(&base, Some(&how), false)?;
+                    let conditions = Conditions {
+                        duration_ms: changed.duration_ms.max(AFTER_MS),
+                        ..changed
+                    };
+                    let (_, tested) = bench.test((findings, place), &conditions, how.settings)?;
+                    proof.then = tested.and_then(|(_, after)| after.named);
+                }
                 bench.decide(Decision::Bottleneck(serde_json::json!(proof)))?;
                 findings.prove(proof);
                 Ok(ending)

@@ -1,22 +1,17 @@
-//! What limits a test: short runs in which a little of one resource after the other is taken away.
+//! What limits a test: short runs with large changes of what is suspected.
 
 use std::time::{Duration, Instant};
 
-use bitcost_analysis::experiment::{
-    Base, Change, Round, is_enough, judge, needs_screening, standing_out, tightening,
-};
-use bitcost_analysis::explain::{Decision, NotTried, Proof};
+use bitcost_analysis::experiment::{Base, How, Proving, Round};
+use bitcost_analysis::explain::Proof;
 use bitcost_controller::Ending;
 use bitcost_model::units::{counted, show_duration};
 
 use super::bench::Bench;
 use crate::error::ExecuteError;
 
-/// The most blocks of a round that decides, of which the budget allows fewer.
-const BLOCKS_PLANNED: u32 = 60;
-
-/// The suspects first; where the throughput follows none of them, all other resources. Where nothing is suspected, one
-/// block of all, and then those with an effect.
+/// Tries changes until something is proved, all was tried, or the budget does not hold the next round. Also returns the
+/// change that made the test fastest.
 ///
 /// # Errors
 /// When the log cannot be written. An error of the session ends the experiments, and is said.
@@ -24,57 +19,47 @@ pub(super) fn prove(
     bench: &mut Bench,
     base: &Base,
     budget: Duration,
-) -> Result<(Proof, Ending), ExecuteError> {
+) -> Result<(Proof, Option<How>, Ending), ExecuteError> {
     let until = Instant::now() + budget;
-    let (mut rounds, mut untried): (Vec<Round>, Vec<NotTried>) = (Vec::new(), Vec::new());
-    let (mut done, mut screened): (Vec<String>, Vec<Change>) = (Vec::new(), Vec::new());
+    let mut proving = Proving::new(base);
     let mut ending = Ending::Complete;
-    for _ in 0..2 {
-        let offers = tightening(base, &done, &|how| {
-            bench.changed(base, Some(how), false).map(|_| ())
-        });
-        let screens = done.is_empty() && needs_screening(base, &offers.changes);
-        done.extend(offers.labels());
-        untried.extend(offers.untried);
-        let mut changes = offers.changes;
-        changes.append(&mut screened);
-        if changes.is_empty() {
-            continue;
-        }
-        let mut round = bench.plan(base, &changes, screens)?;
+    let run_time = bench.plan(base, &[], false)?.block_time();
+    loop {
         let left = until.saturating_duration_since(Instant::now());
+        let runs = left.div_duration_f64(run_time) as usize;
+        let next = proving.next(runs, &|how| {
+            let conditions = bench.changed(base, Some(how), false);
+            conditions.map(|_| ())
+        });
+        let Some((mut changes, blocks)) = next else {
+            break;
+        };
+        let mut round = bench.plan(base, &changes, false)?;
+        while round.block_time() > left && changes.pop().is_some() {
+            round = bench.plan(base, &changes, false)?;
+        }
+        if changes.is_empty() {
+            break;
+        }
         bench.progress.message(&format!(
             "experiments on the verdict: {}, at most {}",
             counted(changes.len(), "change"),
             show_duration(Duration::from_secs(left.as_secs().max(1)))
         ));
-        let blocks = if screens { 1 } else { BLOCKS_PLANNED };
-        let made = bench.make(&mut round, (blocks, left), &|round| {
-            is_enough(base, &judge(base, &[], &[round], true))
-        });
-        rounds.push(round);
+        let is_settled = |round: &Round| proving.is_settled(round);
+        let made = bench.make(&mut round, (blocks, left), &is_settled);
+        proving.take(round);
         ending = match made {
             Ok(ending) => ending,
             Err(error) => {
-                bench
-                    .progress
-                    .message(&format!("experiments failed: {error}"));
+                let failed = format!("experiments failed: {error}");
+                bench.progress.message(&failed);
                 break;
             }
         };
-        let all: Vec<&Round> = rounds.iter().collect();
-        let proof = judge(base, &[], &all, false);
-        let is_open = proof.tried.iter().any(|one| one.limits == Decision::Open);
-        if screens && ending == Ending::Complete {
-            screened = standing_out(changes, &proof.tried);
-        } else if ending == Ending::Interrupted
-            || proof.limiter().is_some()
-            || !proof.is_sound
-            || is_open
-        {
+        if ending == Ending::Interrupted {
             break;
         }
     }
-    let all: Vec<&Round> = rounds.iter().collect();
-    Ok((judge(base, &untried, &all, false), ending))
+    Ok((proving.proof(), proving.fastest(), ending))
 }

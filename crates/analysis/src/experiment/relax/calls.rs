@@ -46,13 +46,6 @@ const OF_ALL: [&str; 4] = [
     "busy_poll_us",
 ];
 
-/// Changes that fill packets which are not full.
-const FILLING: [[&str; 2]; 3] = [
-    ["receive_buffer_bytes", "48K"],
-    ["receive_low_water_bytes", "32K"],
-    ["send_mode", "writev"],
-];
-
 /// Receive modes that throw the data away.
 pub(in crate::experiment) const NO_USE: [&str; 2] = ["truncate", "splice"];
 
@@ -156,15 +149,5 @@ pub(in crate::experiment) fn levels(conditions: &Conditions, setting: &str) -> V
         let mut changed = conditions.clone();
         apply(&how.settings, &mut changed).is_ok() && changed != *conditions
     };
-    let has = |how: &How, [name, value]: [&str; 2]| {
-        how.settings.get(name).is_some_and(|has| has == value)
-    };
-    modes
-        .chain(calls)
-        .filter(is_new)
-        .map(|how| How {
-            fills: FILLING.into_iter().any(|filling| has(&how, filling)),
-            ..how
-        })
-        .collect()
+    modes.chain(calls).filter(is_new).collect()
 }

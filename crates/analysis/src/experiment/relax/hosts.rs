@@ -212,14 +212,11 @@ pub(in crate::experiment) fn receiving(base: &Base) -> Vec<Offer> {
     let folder = format!("/sys/class/net/{}", receiver.device.name);
     let offer = |label: &str, (setting, value): (&'static str, &str), command: &str| {
         let typed = base.typed(Role::Receiver, value);
-        How {
-            fills: true,
-            ..host(
-                label,
-                &[(setting, &typed)],
-                base.at(Role::Receiver, command),
-            )
-        }
+        host(
+            label,
+            &[(setting, &typed)],
+            base.at(Role::Receiver, command),
+        )
     };
     let threads = receiver.device.napi_threaded.map(|has_threads| {
         let (label, value, number) = match has_threads {

@@ -1,0 +1,124 @@
+//! A proof while it is made: which changes are tried next. First large ones of what is suspected, once each; those with an
+//! effect alternate with the unchanged test until that is proved.
+
+use super::base::Base;
+use super::change::{Change, How};
+use super::choose::{Possible, STAGES, doses};
+use super::judge::{Judged, PAIRS, Seen};
+use super::round::Round;
+use crate::explain::{NotTried, Outcome, Proof};
+
+/// The changes of a round that tries each of them once: at least and at most.
+const BATCH: [usize; 2] = [2, 5];
+
+/// Such a round takes one part in so many of the time that is left.
+const PARTS: usize = 3;
+
+pub struct Proving<'a> {
+    base: &'a Base,
+    rounds: Vec<Round>,
+    untried: Vec<NotTried>,
+    /// The labels of what was tried, or refused.
+    done: Vec<String>,
+    /// What is tried next of the present stage.
+    left: Vec<Change>,
+    stage: usize,
+}
+
+impl<'a> Proving<'a> {
+    pub fn new(base: &'a Base) -> Proving<'a> {
+        Proving {
+            base,
+            rounds: Vec::new(),
+            untried: Vec::new(),
+            done: Vec::new(),
+            left: Vec::new(),
+            stage: 0,
+        }
+    }
+
+    /// The changes of the next round and its most blocks, where time is left for so many runs; absent where something is
+    /// proved, or all was tried.
+    pub fn next(&mut self, runs: usize, possible: Possible) -> Option<(Vec<Change>, u32)> {
+        let rounds: Vec<&Round> = self.rounds.iter().collect();
+        let judged = Judged::of(self.base, &rounds, &[]);
+        // More flows are faster whatever holds one of them: what that is comes first where there is time.
+        let is_late =
+            (self.stage > 1 && self.left.is_empty()) || runs < BATCH[1] + 2 * PAIRS as usize;
+        if let Some(one) = contender(&judged.seen).filter(|one| is_late || !one.is_of_flows()) {
+            return Some((vec![one.change.clone()], PAIRS - one.tried.blocks));
+        }
+        let is_faster = judged.fastest().is_some();
+        let gain = judged.more_flows_gain();
+        let is_proved = judged.proof().limiter().is_some();
+        if is_proved && (is_faster || self.stage > 1) {
+            return None;
+        }
+        while self.left.is_empty() && self.stage < STAGES && !is_proved {
+            let offers = doses(self.base, (self.stage, gain), &self.done, possible);
+            self.stage += 1;
+            self.done.extend(offers.labels());
+            self.untried.extend(offers.untried);
+            self.left = offers.changes;
+        }
+        let most = (runs / PARTS)
+            .clamp(BATCH[0], BATCH[1])
+            .min(self.left.len());
+        let batch: Vec<Change> = self.left.drain(..most).collect();
+        (!batch.is_empty()).then_some((batch, 1))
+    }
+
+    pub fn take(&mut self, round: Round) {
+        self.rounds.push(round);
+    }
+
+    /// Whether more blocks of a round would change nothing.
+    pub fn is_settled(&self, round: &Round) -> bool {
+        let rounds: Vec<&Round> = self.rounds.iter().chain([round]).collect();
+        let judged = Judged::of(self.base, &rounds, &[]);
+        contender(&judged.seen).is_none()
+    }
+
+    /// The change that made the test fastest.
+    pub fn fastest(&self) -> Option<How> {
+        let rounds: Vec<&Round> = self.rounds.iter().collect();
+        let judged = Judged::of(self.base, &rounds, &[]);
+        Some(judged.fastest()?.change.how.clone())
+    }
+
+    /// What is shown so far.
+    pub fn proof(&self) -> Proof {
+        let later = self
+            .left
+            .iter()
+            .map(|one| one.how.untried("no time was left for it"));
+        let untried: Vec<NotTried> = self.untried.iter().cloned().chain(later).collect();
+        let rounds: Vec<&Round> = self.rounds.iter().collect();
+        let proof = Judged::of(self.base, &rounds, &untried).proof();
+        let is_over = self.stage < STAGES || !self.left.is_empty();
+        match &proof.outcome {
+            Outcome::Likely(..) if is_over => Proof {
+                outcome: Outcome::Undecided("the time was over before all was tried".to_owned()),
+                ..proof
+            },
+            _ => proof,
+        }
+    }
+}
+
+/// What more runs may prove: what relaxes and gains most, more flows last, else the resource that the throughput follows
+/// most.
+fn contender<'a, 'b>(seen: &'b [Seen<'a>]) -> Option<&'b Seen<'a>> {
+    let contenders = || seen.iter().filter(|one| one.is_contender());
+    let rank = |one: &&Seen| (!one.is_of_flows(), one.gain());
+    let gains = contenders().filter(|one| one.gain().is_some());
+    let gains = gains.max_by(|a, b| {
+        rank(a)
+            .partial_cmp(&rank(b))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let less = contenders().filter(|one| one.gain().is_none());
+    let least = |one: &&Seen| one.tried.rate.value;
+    let less = less.min_by(|a, b| least(a).total_cmp(&least(b)));
+    gains.or(less)
+}
