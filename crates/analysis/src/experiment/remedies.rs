@@ -15,8 +15,11 @@ const WORTH: f64 = 1.03;
 /// The rows that may find that a rate is not what limits, and do not raise it.
 const NO_RATE: [&str; 2] = ["congestion_control", "queue_limit"];
 
+/// Makes a remedy of a test that may have it.
+type Make = fn(&Base) -> Option<Remedy>;
+
 /// What no experiment tries, since it is another test, or another program's: limiters, and what it is in a test.
-const OTHERWISE: [(&[&str], fn(&Base) -> Option<Remedy>); 4] = [
+const OTHERWISE: [(&[&str], Make); 4] = [
     (&["application_pacing"], |base| {
         let is_stream = base.conditions.workload.is_byte_stream();
         without(base, "rate_bps").filter(|_| is_stream)
