@@ -21,6 +21,7 @@ pub const RETIRED: &[(&str, &str)] = &[
         "--open",
         "`report` prints the path of its file; open that in a browser",
     ),
+    ("emulator_ring", "use `queue_overflow`"),
     ("study", "use `bitcost studies new`"),
     ("schema", "use `bitcost studies schema`"),
     ("--buffers", "use `--tcp-buffers`"),

@@ -22,6 +22,10 @@ tcp_info! {
     snd_mss_bytes: u32,
     /// True when both endpoints use timestamps.
     timestamps: bool,
+    /// True when both endpoints use selective acknowledgements.
+    sack: bool,
+    /// True when both endpoints use window scaling.
+    window_scaling: bool,
     /// State of congestion control: 0 open, 1 disorder, 2 reduced by ECN, 3 recovery, 4 loss (`enum
     /// tcp_ca_state`).
     ca_state: u8,
@@ -49,6 +53,10 @@ tcp_info! {
     delivery_rate_bytes_per_second: u64,
     /// True when that rate was limited by the data that the program wrote.
     delivery_rate_app_limited: bool,
+    /// Segments that the other endpoint acknowledged (Linux 4.18).
+    delivered: u32,
+    /// Those of them that arrived with a congestion mark (ECN; Linux 4.18).
+    delivered_ce: u32,
     total_retrans: u32,
     /// Bytes retransmitted (Linux 4.19).
     bytes_retrans: u64,
@@ -86,6 +94,8 @@ impl TcpInfo {
             Some(a? + b?)
         }
         TcpInfo {
+            delivered: sum(self.delivered, other.delivered),
+            delivered_ce: sum(self.delivered_ce, other.delivered_ce),
             total_retrans: sum(self.total_retrans, other.total_retrans),
             bytes_retrans: sum(self.bytes_retrans, other.bytes_retrans),
             dsack_dups: sum(self.dsack_dups, other.dsack_dups),

@@ -69,6 +69,13 @@ pub struct Raw {
     pub rcv_wnd: u32,
 }
 
+/// TCP options, as `TCPI_OPT_…` names them.
+pub const TIMESTAMPS: u8 = 1;
+/// Selective acknowledgements.
+pub const SACK: u8 = 2;
+/// Window scaling.
+pub const WSCALE: u8 = 4;
+
 /// One reading of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInfo {
@@ -93,9 +100,10 @@ impl TcpInfo {
         (self.filled >= offset + size_of::<T>()).then_some(*value)
     }
 
-    /// True when both endpoints use timestamps (`TCPI_OPT_TIMESTAMPS`).
-    pub fn timestamps(&self) -> Option<bool> {
-        self.get(|raw| &raw.options).map(|options| options & 1 != 0)
+    /// True when both endpoints use a TCP option.
+    pub fn has(&self, option: u8) -> Option<bool> {
+        let options = self.get(|raw| &raw.options)?;
+        Some(options & option != 0)
     }
 
     /// True when the delivery rate was limited by what the program wrote; a separate bit from Linux 4.9 on, with the rate.

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{InEffect, SocketSizes, TcpInfo};
 use bitcost_sys::socket::{self, IntOption};
+use bitcost_sys::tcp_info;
 use rustix::net::{AddressFamily, sockopt};
 
 use crate::flow::TrafficError;
@@ -121,10 +122,12 @@ pub fn sizes(socket: impl AsFd) -> SocketSizes {
 }
 
 pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
-    let info = bitcost_sys::tcp_info::TcpInfo::read(socket).ok()?;
+    let info = tcp_info::TcpInfo::read(socket).ok()?;
     Some(TcpInfo {
         snd_mss_bytes: info.get(|raw| &raw.snd_mss),
-        timestamps: info.timestamps(),
+        timestamps: info.has(tcp_info::TIMESTAMPS),
+        sack: info.has(tcp_info::SACK),
+        window_scaling: info.has(tcp_info::WSCALE),
         ca_state: info.get(|raw| &raw.ca_state),
         rtt_us: info.get(|raw| &raw.rtt),
         min_rtt_us: info.get(|raw| &raw.min_rtt),
@@ -138,6 +141,8 @@ pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
         pacing_rate_bytes_per_second: info.get(|raw| &raw.pacing_rate),
         delivery_rate_bytes_per_second: info.get(|raw| &raw.delivery_rate),
         delivery_rate_app_limited: info.delivery_rate_app_limited(),
+        delivered: info.get(|raw| &raw.delivered),
+        delivered_ce: info.get(|raw| &raw.delivered_ce),
         total_retrans: info.get(|raw| &raw.total_retrans),
         bytes_retrans: info.get(|raw| &raw.bytes_retrans),
         dsack_dups: info.get(|raw| &raw.dsack_dups),

@@ -25,12 +25,7 @@ const OTHERWISE: [(&[&str], Make); 4] = [
         without(base, "rate_bps").filter(|_| is_stream)
     }),
     (
-        &[
-            "queue_overflow",
-            "path_loss",
-            "udp_receive_buffer",
-            "emulator_ring",
-        ],
+        &["queue_overflow", "path_loss", "udp_receive_buffer"],
         |base| without(base, "burst_messages"),
     ),
     (

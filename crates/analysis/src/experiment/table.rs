@@ -50,7 +50,7 @@ pub static CHANGES: [Row; 34] = [
     tighten::WAKE_UPS,
     tighten::MESSAGE_RATE,
     more("selective_acknowledgements", LOSS, |base| hosts::sysctl(base, "tcp_sack", |is| is == "0", "1")),
-    more("congestion_marks", &["congestion_window_loss", "rate"], |base| hosts::sysctl(base, "tcp_ecn", |is| is == "1", "2")),
+    more("congestion_marks", &["congestion_window_marks"], |base| hosts::sysctl(base, "tcp_ecn", |is| is == "1", "2")),
     more("window_scaling", &["receive_buffer"], |base| hosts::sysctl(base, "tcp_window_scaling", |is| is == "0", "1")),
     more("receive_autotuning", &["receive_buffer"], |base| hosts::sysctl(base, "tcp_moderate_rcvbuf", |is| is == "0", "1")),
     more("window_after_pauses", &["latency"], hosts::window_after_pauses),

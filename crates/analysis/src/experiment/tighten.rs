@@ -69,7 +69,7 @@ pub(super) const RECEIVER: Row = row(
 /// takes a part of the rate.
 pub(super) const PATH: Row = row(
     PATH_RATE,
-    &["rate", "queue_overflow", "path_loss"],
+    &["rate", "competing_traffic", "queue_overflow", "path_loss"],
     Resource {
         words: "rate of the path",
         finds: |_| limiter("rate", ON_THE_PATH),

@@ -1,6 +1,5 @@
 //! From the facts of a run to a verdict.
 
-use bitcost_model::constants::HostConstants;
 use bitcost_model::units::counted;
 
 use crate::explain::cost::PacketCost;
@@ -20,7 +19,7 @@ const NEAR: f64 = 0.25;
 
 /// What limited a run; `cost` is what a packet of the run's size costs by the sender's cost model, where there is one.
 pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Verdict {
-    RunSignals::of(run).verdict(cost, None)
+    RunSignals::of(run).verdict(cost)
 }
 
 /// What is kept of a run until the cost model of its sender is known: numbers only, no samples.
@@ -38,11 +37,12 @@ impl RunSignals {
         }
     }
 
-    /// What limited the run, as in [`explain_run`]; `host` has the constants of its sender's host.
-    pub fn verdict(&self, cost: Option<PacketCost>, host: Option<&HostConstants>) -> Verdict {
+    /// What limited the run, as in [`explain_run`].
+    pub fn verdict(&self, cost: Option<PacketCost>) -> Verdict {
+        let signals = self.signals.clone();
         let mut verdict = match too_little(&self.signals) {
             Some(why) => unknown(why, Vec::new()),
-            None => decide(&self.signals.clone().with(cost, host)),
+            None => decide(&Signals { cost, ..signals }),
         };
         self.others.tell(&mut verdict);
         verdict

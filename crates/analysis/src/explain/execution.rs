@@ -15,7 +15,6 @@ use crate::explain::limiters::{LOSS_PCT, RECEIVER_CPU, SENDER_CPU};
 use crate::explain::warnings::{Study, Warning, warnings};
 use crate::summary::Summary;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::record::Role;
 use bitcost_model::study::{Cell, Label};
 
 /// Use of the busiest CPU in per cent from which it is full.
@@ -73,16 +72,11 @@ fn by_records<'a>(summary: &'a Summary) -> Explanation {
             (group, cost_models(&figures, summary.seed))
         })
         .collect();
-    let mut of_sender = summary.constants.iter();
-    let host = of_sender.find(|machine| machine.roles.contains(&Role::Sender));
-    let host = host.and_then(|machine| machine.host.as_ref());
     let explained = |(index, cell): (usize, &Cell)| {
         let own = costs.iter().find(|(group, _)| group.contains(&index));
         let models = own.map_or(&[][..], |(_, models)| models);
         let run = |(_, kept): &(&RunRow, &Kept)| ExplainedRun {
-            verdict: kept
-                .signals
-                .verdict(packet_cost(models, &kept.figures), host),
+            verdict: kept.signals.verdict(packet_cost(models, &kept.figures)),
             figures: kept.figures.clone(),
             others: Some(kept.signals.others.clone()),
         };

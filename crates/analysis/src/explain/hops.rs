@@ -13,11 +13,8 @@ pub struct Hop {
     pub name: String,
     /// Kind of its root queueing discipline.
     pub kind: String,
-    /// Packets dropped; for a link emulator, segments, and only those for which it had no room.
+    /// Packets dropped; for a link emulator, segments for which it, or its ring, had no room.
     pub drops: f64,
-    /// Segments that a link emulator's ring dropped before the emulator read them, at the mean number of
-    /// segments of the packets that it read.
-    pub missed: f64,
     /// Packets that left it; for a link emulator, segments.
     pub packets: f64,
     /// Bytes that left it, with Ethernet headers, in bit/s.
@@ -67,7 +64,6 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
             .rate_bps
             .or(queue.rate_bps.map(|rate| rate as f64))
             .or(own),
-        missed: line.missed,
     })
 }
 
@@ -88,9 +84,8 @@ fn line(series: &Series, device: &str) -> Option<Hop> {
     let each = (arrived / grown(|line| line.arrived.packets)?.max(1.0)).max(1.0);
     let rate_bps = series.edges()?.first.emulators.iter().find(is_it)?.rate_bps;
     Some(Hop {
-        drops: grown(|line| line.overflowed.segments)?,
+        drops: grown(|line| line.overflowed.segments)? + each * grown(|line| line.missed_packets)?,
         packets: grown(|line| line.departed.segments)?,
-        missed: each * grown(|line| line.missed_packets)?,
         rate_bps: rate_bps.map(|rate| rate as f64),
         ..Hop::default()
     })

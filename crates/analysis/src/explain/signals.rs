@@ -1,7 +1,6 @@
 //! The facts of a run that the rules use. What its counters do not give is absent.
 
 use crate::metrics::{RunView, actual, figure_of, in_fragments};
-use bitcost_model::constants::HostConstants;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 
 use crate::explain::cost::PacketCost;
@@ -13,6 +12,9 @@ use crate::explain::transactions::Transactions;
 
 /// From this share of the time, a thread that waits for a CPU shares it.
 pub(super) const CONTENDED: f64 = 0.25;
+
+/// Bytes of headers of a packet: of Ethernet, IP, and TCP with timestamps.
+const HEADERS: f64 = 66.0;
 
 /// How an endpoint spent its time, as shares of wall time of its traffic threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,6 +86,10 @@ pub struct Signals {
     pub loss: Option<Loss>,
     /// Queues on the path, the sender's own first.
     pub hops: Vec<Hop>,
+    /// What left each endpoint's interface beside the run, in bit/s.
+    pub beside_bps: [Option<f64>; 2],
+    /// Segments that the receiver's host sent again ÷ segments that it sent.
+    pub resent: Option<f64>,
     /// Rate handed over ÷ rate requested; absent where none was requested.
     pub rate_kept: Option<f64>,
     /// Share of the time that a quota held each endpoint back.
@@ -140,11 +146,13 @@ impl Signals {
             receiver: times[1],
             is_tcp,
             tcp: match is_tcp && transactions.is_none() {
-                true => Tcp::of(sender, run.sender, goodput_bps),
+                true => Tcp::of(sender, run, goodput_bps),
                 false => Tcp::default(),
             },
             loss: loss(run).filter(|_| !is_tcp && transactions.is_none()),
             hops: hops(sender, set_rate_bps(run.sender)),
+            beside_bps: both.each_ref().map(|end| beside_bps(run, end)),
+            resent: resent(receiver),
             rate_kept: rate_kept(run),
             throttled: both.each_ref().map(throttled),
             held: [held(sender, run.sender), held(receiver, run.receiver)],
@@ -158,21 +166,41 @@ impl Signals {
         }
     }
 
-    /// The same with what the other runs and the host's constants say of its costs.
-    pub fn with(self, cost: Option<PacketCost>, host: Option<&HostConstants>) -> Signals {
-        Signals {
-            cost,
-            transactions: self.transactions.map(|transactions| transactions.on(host)),
-            ..self
-        }
-    }
-
     pub fn end(&self, role: Role) -> Option<EndTimes> {
         match role {
             Role::Sender => self.sender,
             Role::Receiver => self.receiver,
         }
     }
+}
+
+/// What left the interface of an endpoint beside the run; absent where the run has several parts, or stays in one host.
+fn beside_bps(run: &RunView, series: &Series) -> Option<f64> {
+    let left = series.per_second(|sample| {
+        let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
+        own.next()
+            .filter(|own| own.device != "lo")
+            .map(|own| own.tx_bytes)
+    });
+    let edges = series.edges()?;
+    let (bytes, packets) = match run.conditions.workload.is_datagram() {
+        true => (
+            edges.counted(|counts| counts.bytes)?,
+            edges.counted(|counts| counts.messages)?,
+        ),
+        false => (
+            edges.tcp_64(|info| info.bytes_sent)?,
+            edges.tcp(|info| info.segs_out)?,
+        ),
+    };
+    let own = (bytes + HEADERS * packets) / edges.seconds;
+    Some(8.0 * (left? - own).max(0.0)).filter(|_| run.is_alone())
+}
+
+fn resent(receiver: &Series) -> Option<f64> {
+    let edges = receiver.edges()?;
+    let sent = edges.grown(&["Tcp.OutSegs"])?;
+    Some(edges.grown(&["Tcp.RetransSegs"])? / sent.max(1.0))
 }
 
 /// The rate that the run set at the sender's own queueing discipline, in bit/s.

@@ -2,8 +2,59 @@
 
 use bitcost_model::record::{CACHED_METRICS, EndpointRecord, Sample, TcpInfo};
 
+use bitcost_stats::median;
+
 use crate::explain::series::{Series, mean};
-use crate::metrics::{Edges, actual};
+use crate::metrics::{Edges, RunView, actual, protocols_grown};
+
+/// The state of congestion control from which on lost segments are sent again (`TCP_CA_Recovery`).
+const RECOVERY: u8 = 3;
+
+/// A buffer whose size a program set.
+pub(super) const SET: &str = "the program set its size, which ends autotuning";
+
+/// Counters of a host of segments that TCP threw away, for lack of memory or of window; the first one grows without memory alone.
+const THROWN: [&str; 6] = [
+    "TcpExt.PruneCalled",
+    "TcpExt.RcvPruned",
+    "TcpExt.OfoPruned",
+    "TcpExt.TCPRcvQDrop",
+    "TcpExt.TCPZeroWindowDrop",
+    "TcpExt.BeyondWindow",
+];
+
+/// What keeps the receive window small, and what helps; no word where that is what helps any receive buffer.
+fn kept(run: &RunView, scaling: Option<bool>) -> Option<[&'static str; 2]> {
+    let windows = run.sender.samples.iter().flat_map(Sample::connections);
+    let window = windows.filter_map(|info| info.snd_wnd_bytes).max()?;
+    let sockets = run.receiver.samples.iter().flat_map(|one| &one.sockets);
+    let buffer = sockets.map(|socket| socket.receive_buffer_bytes).max();
+    let mut flows = run.receiver.flows.iter();
+    let first = flows.find_map(|flow| flow.at_start.receive_buffer_bytes);
+    let is_set = run.conditions.receive_buffer_bytes.is_some();
+    let is_scarce = protocols_grown(run.receiver, &THROWN[..1]) > Some(0.0);
+    let has_room = |times: u32| buffer.is_some_and(|buffer| buffer / times >= window);
+    Some(match () {
+        () if scaling == Some(false) && (has_room(2) || !is_set) => [
+            "the connection has no window scaling, so that the window is at most 64 KiB",
+            "let the window scale option of the first packets pass (a firewall or a middlebox takes it out), or net.ipv4.tcp_window_scaling=1 at both hosts",
+        ],
+        () if is_set => [SET, ""],
+        () if is_scarce => [
+            "the kernel has no more memory for the receiver's TCP",
+            "raise the memory limit of the receiver's control group (memory.max, memory.kmem.tcp.limit_in_bytes), or net.ipv4.tcp_mem",
+        ],
+        () if has_room(4) => [
+            "the receiver never announces a quarter of what its buffer has room for",
+            "take `window` off the receiver's route (ip route get ADDRESS), or find what else holds its window",
+        ],
+        () if buffer.is_some() && buffer == first.map(|half| 2 * half) => [
+            "autotuning left the receive buffer at its first size",
+            "set the receive buffer (--receive-buffer), or raise the first and the largest size of net.ipv4.tcp_rmem at the receiver",
+        ],
+        () => return None,
+    })
+}
 
 /// Signals of the sender's connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +78,20 @@ pub struct Tcp {
     pub unsent: Option<f64>,
     /// Data in the socket ÷ its send buffer.
     pub buffer_use: Option<f64>,
+    /// What keeps the receive window small, and what helps.
+    pub window: Option<[&'static str; 2]>,
+    /// Segments that the receiver's TCP threw away ÷ retransmitted segments.
+    pub thrown: Option<f64>,
+    /// Whether the program set the send buffer.
+    pub sets_send_buffer: bool,
+    /// Whether the connections use selective acknowledgements.
+    pub sack: Option<bool>,
+    /// Segments that arrived with a congestion mark ÷ segments that arrived.
+    pub marked: Option<f64>,
+    /// Share of the samples of connections that recover from loss, or send again after a retransmission timer.
+    pub recovering: Option<f64>,
+    /// Whether the congestion control takes a loss for congestion, as all but BBR do.
+    pub halves: bool,
     /// Retransmitted segments ÷ data segments sent.
     pub retransmitted: Option<f64>,
     pub retransmits: Option<f64>,
@@ -44,7 +109,9 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    pub(super) fn of(series: &Series, end: &EndpointRecord, goodput_bps: Option<f64>) -> Tcp {
+    pub(super) fn of(series: &Series, run: &RunView, goodput_bps: Option<f64>) -> Tcp {
+        let end = run.sender;
+        let control = actual(end, "congestion_control");
         let edges = series.edges();
         let us = |time: fn(&TcpInfo) -> Option<u64>| edges?.tcp_64(time);
         let count = |counter: fn(&TcpInfo) -> Option<u32>| edges?.tcp(counter);
@@ -60,13 +127,16 @@ impl Tcp {
         };
         let window = cwnd_range(series);
         let last = edges.and_then(|edges| edges.last.tcp_info.as_ref());
+        let arrived = count(|info| info.delivered).filter(|arrived| *arrived > 0.0);
         let connections = series.samples().next().map(|one| one.connections().len());
         let connections = connections.unwrap_or(0).max(1) as f64;
         Tcp {
             rwnd_limited: of_busy(us(|info| info.rwnd_limited_us)),
             sndbuf_limited: of_busy(us(|info| info.sndbuf_limited_us)),
             cwnd_use: of(|info| {
-                Some(f64::from(info.unacked_segments?) / positive(info.snd_cwnd_segments)?)
+                // It is cut while segments are in flight.
+                let used = f64::from(info.unacked_segments?) / positive(info.snd_cwnd_segments)?;
+                Some(used.min(1.0))
             }),
             cwnd_segments: of(|info| positive(info.snd_cwnd_segments)),
             cwnd_spread: window.map(|(least, most)| f64::from(most) / f64::from(least)),
@@ -78,11 +148,24 @@ impl Tcp {
                 .map(|(_, most)| has_cached(end, most) || has_time_to_grow(end, series, most)),
             unsent: socket(|info, queue, _| Some(f64::from(info.notsent_bytes?) / queue)),
             buffer_use: socket(|_, queue, buffer| Some(queue / buffer)),
+            window: kept(run, last.and_then(|info| info.window_scaling)),
+            thrown: protocols_grown(run.receiver, &THROWN)
+                .zip(retransmits)
+                .map(|(thrown, again)| thrown / again.max(1.0)),
+            sets_send_buffer: run.conditions.send_buffer_bytes.is_some(),
+            sack: last.and_then(|info| info.sack),
+            marked: count(|info| info.delivered_ce)
+                .zip(arrived)
+                .map(|(marked, arrived)| marked / arrived),
+            recovering: of(|info| Some(f64::from(u8::from(info.ca_state? >= RECOVERY)))),
+            halves: control.is_some_and(|control| !control.starts_with("bbr")),
             retransmitted: retransmits.zip(segments).map(|(again, all)| again / all),
             retransmits,
             segments,
             queueing: of(|info| Some(f64::from(info.rtt_us?) / positive(info.min_rtt_us)?)),
-            pacing_use: of(pacing_bps)
+            // It begins with far more than it finds.
+            pacing_use: series
+                .over(median, |sample| over_connections(sample, pacing_bps))
                 .zip(goodput_bps)
                 .map(|(pacing, goodput)| pacing * connections / goodput),
             in_slow_start: last

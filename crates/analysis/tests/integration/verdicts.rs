@@ -3,7 +3,6 @@
 use bitcost_analysis::explain::{
     Behind, EndTimes, Hop, LIMITERS, Loss, PacketCost, Signals, Tcp, Transactions, decide,
 };
-use bitcost_model::constants::WakeUp;
 use bitcost_stats::Interval;
 use insta::assert_snapshot;
 
@@ -48,7 +47,6 @@ fn hop(name: &str, drops: f64) -> Hop {
         name: name.into(),
         kind: "tbf".into(),
         drops,
-        missed: 0.0,
         packets: 1e5,
         passed_bps: 1e9,
         rate_bps: None,
@@ -222,6 +220,7 @@ fn buffers_and_windows_are_told_by_the_connection() {
     let losing = |of: &mut Signals| {
         busy(of, 0.05, 0.1);
         of.tcp = Tcp {
+            halves: true,
             retransmitted: Some(0.01),
             retransmits: Some(100.0),
             queueing: Some(1.05),
@@ -238,6 +237,42 @@ fn buffers_and_windows_are_told_by_the_connection() {
             busy(of, 0.05, 0.1);
             (of.tcp.sndbuf_limited, of.tcp.rwnd_limited) = (Some(0.9), Some(0.3));
         }),
+        ("by a window that something keeps small", &|of| {
+            busy(of, 0.05, 0.1);
+            of.tcp.rwnd_limited = Some(0.9);
+            of.tcp.window = Some(["no window scaling", "let it pass"]);
+        }),
+        (
+            "by lost segments, without selective acknowledgements",
+            &|of| {
+                losing(of);
+                (of.tcp.rwnd_limited, of.tcp.recovering) = (Some(0.9), Some(0.9));
+                of.tcp.sack = Some(false);
+            }
+        ),
+        ("loss that the receiver's TCP counted", &|of| {
+            losing(of);
+            of.tcp.thrown = Some(0.9);
+        }),
+        ("marked without a queue", &|of| {
+            losing(of);
+            (of.tcp.retransmitted, of.tcp.marked) = (None, Some(0.5));
+        }),
+        ("marked by a queue", &|of| {
+            losing(of);
+            (of.tcp.retransmitted, of.tcp.marked) = (None, Some(0.5));
+            of.tcp.queueing = Some(3.0);
+        }),
+        ("little loss for a window of 110 segments", &|of| {
+            losing(of);
+            of.tcp.retransmitted = Some(0.0002);
+            of.tcp.cwnd_segments = Some(110.0);
+        }),
+        ("too little for one of 50", &|of| {
+            losing(of);
+            of.tcp.retransmitted = Some(0.0002);
+            of.tcp.cwnd_segments = Some(50.0);
+        }),
         ("loss", &losing),
         ("loss that a queue counted", &|of| {
             losing(of);
@@ -251,17 +286,53 @@ fn buffers_and_windows_are_told_by_the_connection() {
 }
 
 #[test]
+fn other_traffic_is_told_by_what_leaves_the_interfaces() {
+    let beside = |of: &mut Signals, sender, receiver, queueing| {
+        busy(of, 0.05, 0.05);
+        of.beside_bps = [Some(sender), Some(receiver)];
+        (of.tcp.queueing, of.tcp.retransmitted) = (Some(queueing), Some(0.0));
+    };
+    let own = |of: &mut Signals, sender, passed_bps| {
+        beside(of, sender, 0.0, 1.2);
+        of.hops = vec![hop("sender eth0", 0.0)];
+        (of.hops[0].passed_bps, of.hops[0].rate_bps) = (passed_bps, Some(5e9));
+    };
+    assert_snapshot!(verdicts(&[
+        ("in the same full queue", &|of| own(of, 4e9, 4.99e9)),
+        ("in a queue that is not full", &|of| own(of, 3e9, 4e9)),
+        ("little in the same full queue", &|of| own(
+            of, 0.5e9, 4.99e9
+        )),
+        ("behind the interface, with loss", &|of| {
+            beside(of, 2e9, 0.0, 1.2);
+            of.tcp.retransmitted = Some(0.01);
+        }),
+        ("behind the interface, with a queue", &|of| beside(
+            of, 2e9, 0.0, 2.0
+        )),
+        ("before the acknowledgements", &|of| beside(
+            of, 0.0, 3e9, 2.0
+        )),
+        ("before them, in a queue that was always full", &|of| {
+            beside(of, 0.0, 3e9, 1.1);
+            of.resent = Some(0.05);
+        }),
+        ("before them, without a queue", &|of| beside(
+            of, 0.0, 3e9, 1.1
+        )),
+        ("before them, as much as the run", &|of| beside(
+            of, 0.0, 1e9, 2.0
+        )),
+    ]));
+}
+
+#[test]
 fn losses_of_datagrams_are_told_by_who_counts_them() {
     let lossy = |of: &mut Signals, sender, receiver, socket| {
         lose(of, 10.0, socket);
         (of.sender, of.receiver) = (sender, receiver);
     };
     let half = times(0.5, 0.0, 0.0);
-    let unread = |of: &mut Signals, missed| {
-        lossy(of, half, half, 0.0);
-        of.hops = vec![hop("s1-eth2", 0.0)];
-        of.hops[0].missed = missed;
-    };
     assert_snapshot!(verdicts(&[
         ("nobody", &|of| lossy(of, half, half, 0.0)),
         ("nobody, and a policer's bucket empties", &|of| {
@@ -272,8 +343,10 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
             lossy(of, half, half, 0.0);
             of.hops = vec![hop("w1 w1-eth2", 950.0)];
         }),
-        ("the ring of a link emulator", &|of| unread(of, 900.0)),
-        ("the ring has few of them", &|of| unread(of, 90.0)),
+        ("a queue has few of them", &|of| {
+            lossy(of, half, half, 0.0);
+            of.hops = vec![hop("s1-eth2", 90.0)];
+        }),
         ("the socket", &|of| lossy(of, half, half, 1000.0)),
         ("the socket of a busy receiver", &|of| {
             lossy(of, half, times(0.99, 0.0, 0.0), 1000.0);
@@ -324,6 +397,7 @@ fn a_queue_that_is_never_empty_is_a_rate() {
         busy(of, 0.1, 0.1);
         of.hops = vec![hop("s1 s1-eth2", 900.0)];
         of.tcp = Tcp {
+            halves: true,
             retransmitted: Some(0.01),
             retransmits: Some(1000.0),
             segments: Some(100_000.0),
@@ -343,27 +417,22 @@ fn requests(of: &mut Signals, change: impl FnOnce(&mut Transactions)) {
     let mut transactions = Transactions {
         each_ns: 66_000.0,
         flows: 1.0,
-        wakeups: Some(1.8),
-        wake: None,
         connects: false,
         busy_polls: false,
-        same_cpus: false,
         bytes: 1,
         rtt_ns: Some(40_000.0),
+        resending: None,
     };
     change(&mut transactions);
     of.transactions = Some(transactions);
 }
 
 #[test]
-fn requests_are_paced_or_wait_for_answers_or_for_woken_threads() {
+fn requests_are_paced_or_wait_for_answers_or_for_timers() {
     let large = |of: &mut Signals, rtt_ns| {
         requests(of, |each| {
             (each.each_ns, each.bytes, each.rtt_ns) = (93e6, 1 << 20, Some(rtt_ns));
         });
-    };
-    let wakes = |of: &mut Signals, call_ns, run_ns| {
-        requests(of, |each| each.wake = Some(WakeUp { call_ns, run_ns }));
     };
     let paced = |of: &mut Signals, kept| {
         requests(of, |_| ());
@@ -377,12 +446,13 @@ fn requests_are_paced_or_wait_for_answers_or_for_woken_threads() {
         // 1 MiB at 90 Mbit/s: no other flow would find more of that rate.
         ("large, on a path of 1 ms", &|of| large(of, 1e6)),
         ("large, on a path of 40 ms", &|of| large(of, 40e6)),
+        ("that are lost", &|of| {
+            requests(of, |each| each.resending = Some(0.5));
+        }),
         ("whose answers became slower", &|of| {
             requests(of, |_| ());
             of.trend = Some(0.46);
         }),
-        ("with dear wake-ups", &|of| wakes(of, 11_000.0, 23_000.0)),
-        ("with cheap wake-ups", &|of| wakes(of, 1000.0, 3000.0)),
     ]));
 }
 

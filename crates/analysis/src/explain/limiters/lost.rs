@@ -2,17 +2,22 @@
 
 use super::evidence::{least, least_of};
 use super::path::stands;
+use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
 use crate::explain::signals::Signals;
+use crate::explain::tcp::Tcp;
 
 /// From this share of lost datagrams, in per cent, the loss is what is explained.
 pub(crate) const LOSS_PCT: f64 = 2.0;
 
 /// A counter of drops explains a loss when it counts this share of what was lost.
-const EXPLAINED: f64 = 0.5;
+pub(super) const EXPLAINED: f64 = 0.5;
 
 /// Share of retransmitted segments from which on loss matters.
 pub(super) const RETRANSMITTED: f64 = 0.001;
+
+/// From this share of the time, requests are late because they are lost.
+const RESENDING: f64 = 0.3;
 
 /// What helps where more datagrams come to a queue than leave it.
 const OF_DATAGRAMS: &str = "request a rate that fits through that queue (-b), or raise the limit of that queue; where its link is full, raise the link's rate";
@@ -30,29 +35,13 @@ pub static UDP_RECEIVE_BUFFER: LimiterRow = LimiterRow {
     },
 };
 
-pub static EMULATOR_RING: LimiterRow = LimiterRow {
-    name: "emulator_ring",
-    title: "link emulator's ring",
-    remedy: "send in smaller bursts, request a lower rate, or leave the machine idle: this is the emulation and not the path",
-    evidence: "over 2 % of datagrams lost, half of them dropped by a link emulator's ring",
-    suspects: |signals, found| {
-        let missing = signals.hops.iter().filter(|hop| hop.missed > 0.0);
-        found.extend(missing.flat_map(|hop| {
-            let ring = format!("the link emulator's ring at {}", hop.name);
-            let drops = datagrams(signals, &format!("drops of {ring}"), hop.missed);
-            let lost = drops.map(|evidence| EMULATOR_RING.suspect(0.9, evidence));
-            lost.map(|found| found.at(format!("at {}", hop.name)).of_change())
-        }));
-    },
-};
-
 pub static QUEUE_OVERFLOW: LimiterRow = LimiterRow {
     name: "queue_overflow",
     title: "queue overflow",
     remedy: "raise the limit of that queue, or send in smaller bursts",
-    evidence: "over 2 % of datagrams lost, half of them dropped by one queueing discipline or link emulator that was full, or by a CPU's backlog; or over 0.1 % of segments retransmitted, or one in W² at a congestion window of W segments, half as many dropped by one of these, a packet counted as segments sent ÷ packets that passed there, and the round-trip time does not show a queue that is never empty",
+    evidence: "over 2 % of datagrams lost, half of them dropped by one queueing discipline or link emulator that was full, or by a CPU's backlog; or enough segments lost, half as many dropped by one of these, a packet counted as segments sent ÷ packets that passed there, and the round-trip time does not show a queue that is never empty",
     suspects: |signals, found| {
-        let queue = |hop: &crate::explain::Hop| (hop.name.clone(), hop.kind.clone(), hop.drops);
+        let queue = |hop: &Hop| (hop.name.clone(), hop.kind.clone(), hop.drops);
         let mut dropping: Vec<_> = signals.hops.iter().map(queue).collect();
         let softnet = signals.loss.and_then(|loss| loss.softnet);
         let backlog = "a CPU's backlog";
@@ -75,8 +64,16 @@ pub static PATH_LOSS: LimiterRow = LimiterRow {
     name: "path_loss",
     title: "path loss",
     remedy: "find where packets are lost: a policer, a bad link, a device whose drops are not counted here",
-    evidence: "over 2 % of datagrams lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to",
-    suspects: |signals, found| found.extend(unseen(signals)),
+    evidence: "over 2 % of datagrams lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to; or requests wait for retransmission timers 30 % of the time, at 200 ms each",
+    suspects: |signals, found| {
+        found.extend(unseen(signals));
+        let resending = signals.transactions.and_then(|requests| requests.resending);
+        let waits = "time in which requests wait for retransmission timers, at least";
+        found.extend(resending.map(|share| {
+            let evidence = vec![least(waits, share, RESENDING)];
+            PATH_LOSS.suspect(0.75, evidence).of_change()
+        }));
+    },
 };
 
 const OF_SOCKET: &str = "drops of the receiving socket";
@@ -98,21 +95,23 @@ pub(super) fn at_socket(signals: &Signals, why: Evidence) -> Option<Vec<Evidence
     Some(evidence)
 }
 
+/// Evidence that enough was retransmitted to matter. A window of W segments that loses one halves, and needs about W ÷ 2
+/// round trips with some W segments each to grow back: one loss in W² segments keeps it small.
+pub(super) fn losses(tcp: &Tcp) -> Option<Evidence> {
+    let window = tcp.cwnd_segments.unwrap_or(1.0);
+    let counter = "retransmitted segments, against one loss in a window's square";
+    let often = RETRANSMITTED.min(1.0 / (window * window));
+    Some(least(counter, tcp.retransmitted?, often))
+}
+
 /// Evidence that enough was retransmitted to matter, and that `dropped` segments at a place explain
 /// it.
 fn segments(signals: &Signals, place: &str, dropped: f64) -> Option<Vec<Evidence>> {
     let tcp = &signals.tcp;
-    let (again, retransmits) = (tcp.retransmitted?, tcp.retransmits?);
-    // A window of W segments that loses one halves, and needs about W ÷ 2 round trips with some W
-    // segments each to grow back: one loss in W² segments keeps it small.
-    let window = tcp
-        .cwnd_segments
-        .map_or(1.0, |window| 1.0 / (window * window));
-    let often = RETRANSMITTED.min(window);
-    let counter = "retransmitted segments, against one loss in a window's square";
+    let retransmits = tcp.retransmits?;
     let dropped_by = format!("segments dropped by {place} ÷ retransmitted segments");
     Some(vec![
-        least(counter, again, often),
+        losses(tcp)?,
         least(dropped_by, dropped / retransmits.max(1.0), EXPLAINED),
     ])
 }
@@ -140,7 +139,7 @@ fn unseen(signals: &Signals) -> Option<Candidate> {
     let loss = signals.loss?;
     let counters = [loss.socket, loss.softnet, loss.departure];
     let at_ends: f64 = counters.into_iter().flatten().sum();
-    let between: f64 = signals.hops.iter().map(|hop| hop.drops + hop.missed).sum();
+    let between: f64 = signals.hops.iter().map(|hop| hop.drops).sum();
     let unseen = (loss.lost - at_ends - between).max(0.0);
     let evidence = datagrams(signals, "lost where nothing counted drops", unseen)?;
     let lost = PATH_LOSS.suspect(0.9, evidence).of_change();

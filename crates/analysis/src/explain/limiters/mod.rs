@@ -4,6 +4,7 @@
 //! left, and that more than a full window, which has many causes. Where all evidence of a limiter holds, the strength is
 //! from 0.5 on.
 
+mod beside;
 mod ends;
 mod evidence;
 mod lost;
@@ -24,13 +25,14 @@ pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use windows::{CONGESTION_LOSS, RECEIVE_BUFFER, SEND_BUFFER};
 
-pub static LIMITERS: [&LimiterRow; 19] = [
+pub static LIMITERS: [&LimiterRow; 21] = [
+    &beside::ACK_PATH,
     &windows::SLOW_START,
+    &beside::COMPETING,
     &path::RATE,
     &ends::SLOW_READER,
     &RECEIVER_CPU,
     &lost::UDP_RECEIVE_BUFFER,
-    &lost::EMULATOR_RING,
     &lost::QUEUE_OVERFLOW,
     &lost::PATH_LOSS,
     &ends::CPU_QUOTA,
@@ -42,6 +44,7 @@ pub static LIMITERS: [&LimiterRow; 19] = [
     &requests::LATENCY,
     &RECEIVE_BUFFER,
     &SEND_BUFFER,
+    &windows::CONGESTION_MARKS,
     &CONGESTION_LOSS,
     &UNKNOWN,
 ];

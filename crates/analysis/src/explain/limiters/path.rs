@@ -12,13 +12,13 @@ const UNFILLED: f64 = 0.03;
 pub(super) const HELD_UP: f64 = 0.3;
 
 /// Round-trip time ÷ its minimum from which there is a queue somewhere.
-pub(super) const QUEUEING: f64 = 1.5;
+const QUEUEING: f64 = 1.5;
 
 pub static RATE: LimiterRow = LimiterRow {
     name: "rate",
     title: "link or shaper rate",
     remedy: "raise the rate of that link or shaper; more flows or larger buffers change nothing",
-    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time is 1.5 × its smallest value (where both ends share CPUs: these at most 75 % in use), or the pacing rate 0.9 to 1.15 × goodput",
+    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time has grown (where both ends share CPUs: these at most 75 % in use), or the pacing rate 0.9 to 1.15 × goodput",
     suspects: |signals, found| {
         found.extend(signals.hops.iter().filter_map(|hop| filled(signals, hop)));
         found.extend(stands(signals));
@@ -28,7 +28,7 @@ pub static RATE: LimiterRow = LimiterRow {
 
 /// A queue that passes all that its rate allows, however the sender spends its time: one that is
 /// held back by its own interface may wait on its CPU.
-fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
+pub(super) fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
     let is_kept = |kept: f64| kept >= 1.0 - RATE_KEPT;
     let rate_bps = hop.rate_bps.filter(|rate| *rate > 0.0);
     let rate_bps = rate_bps.filter(|_| !signals.rate_kept.is_some_and(is_kept))?;
@@ -40,12 +40,23 @@ fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
 
 /// A queue whose counters are not known, and which is never empty: the round-trip time grew.
 pub(super) fn stands(signals: &Signals) -> Option<Candidate> {
-    let counter = "round-trip time ÷ its minimum";
-    let mut evidence = vec![least_of(counter, signals.tcp.queueing?, "", QUEUEING)];
+    let mut evidence = vec![grows(signals)?];
     // Packets also wait for a full CPU.
     let shared = signals.shared_cpus;
     evidence.extend(shared.map(|share| most(AT_WORK, share, SHARED)));
     on_the_path(signals, evidence, "a queue builds up there")
+}
+
+const ROUND_TRIP: &str = "round-trip time ÷ its minimum";
+
+/// Evidence that the round-trip time grew, and so a queue somewhere.
+pub(super) fn grows(signals: &Signals) -> Option<Evidence> {
+    Some(least_of(ROUND_TRIP, signals.tcp.queueing?, "", QUEUEING))
+}
+
+/// Evidence that it did not.
+pub(super) fn stays(signals: &Signals) -> Option<Evidence> {
+    Some(most_of(ROUND_TRIP, signals.tcp.queueing?, "", QUEUEING))
 }
 
 /// The connection found the path's rate.

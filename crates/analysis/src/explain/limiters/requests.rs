@@ -3,7 +3,6 @@
 use super::evidence::least;
 use crate::explain::limiter::{Candidate, LimiterRow};
 use crate::explain::signals::Signals;
-use crate::explain::transactions::Transactions;
 
 /// What takes more than this share takes more than everything else together.
 const MOST: f64 = 0.5;
@@ -19,8 +18,8 @@ pub static WAKE_UPS: LimiterRow = LimiterRow {
     name: "wake_ups",
     title: "wake-ups",
     remedy: "wake less often: receivers that poll (--set waiting=spin), busy polling (busy_poll_us), both endpoints on one CPU, larger messages",
-    evidence: "requests or connections; wake-ups × the time until a woken thread runs on this host are 50 % of the time of a transaction, or × that of the call that wakes, 50 % of the CPU time of both endpoints",
-    suspects: |signals, found| found.extend(signals.transactions.iter().flat_map(waking)),
+    evidence: "an experiment alone (`--prove`)",
+    suspects: |_, _| {},
 };
 
 pub static LATENCY: LimiterRow = LimiterRow {
@@ -30,38 +29,6 @@ pub static LATENCY: LimiterRow = LimiterRow {
     evidence: "requests or connections; the client waits for answers 50 % of the time; where each moves 64 KiB or more, a quarter of its time is a round trip",
     suspects: |signals, found| found.extend(waiting(signals)),
 };
-
-fn waking(transactions: &Transactions) -> Vec<Candidate> {
-    let Some((wakeups, wake)) = transactions.wakeups.zip(transactions.wake) else {
-        return Vec::new();
-    };
-    let cpus = if transactions.same_cpus { 1.0 } else { 2.0 };
-    let each_ns = transactions.each_ns;
-    let of_time = (wakeups * wake.run_ns / each_ns).min(1.0);
-    let of_cpus = (wakeups * wake.call_ns * transactions.flows / each_ns / cpus).min(1.0);
-    let detail = format!(
-        "{:.0} % of both CPUs' time is waking the other endpoint: {wakeups:.1} wake-ups per message × {:.1} µs; {:.1} µs until the woken thread runs",
-        100.0 * of_cpus,
-        wake.call_ns / 1e3,
-        wake.run_ns / 1e3
-    );
-    let of_time = least(
-        "time until woken threads run ÷ time of a transaction",
-        of_time,
-        MOST,
-    );
-    let of_cpus = least(
-        "time of waking ÷ time of both endpoints' CPUs",
-        of_cpus,
-        MOST,
-    );
-    let named = |evidence| {
-        WAKE_UPS
-            .suspect(0.83, vec![evidence])
-            .with_detail(detail.clone())
-    };
-    [of_time, of_cpus].map(named).to_vec()
-}
 
 fn waiting(signals: &Signals) -> Option<Candidate> {
     let (transactions, client) = (signals.transactions?, signals.sender?);

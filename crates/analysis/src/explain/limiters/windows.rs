@@ -1,10 +1,11 @@
 //! Windows and buffers of a connection, and the send buffer of datagrams.
 
 use super::evidence::{STEADY, least, least_of, most, most_of};
-use super::lost::RETRANSMITTED;
-use super::path::QUEUEING;
+use super::lost::{EXPLAINED, RETRANSMITTED, losses};
+use super::path::stays;
 use crate::explain::limiter::{Candidate, LimiterRow};
 use crate::explain::signals::Signals;
+use crate::explain::tcp::SET;
 
 /// Share of the connection's busy time that the kernel calls limited by a buffer.
 const BUFFER_LIMITED: f64 = 0.25;
@@ -14,6 +15,12 @@ const CWND_FULL: f64 = 0.8;
 
 /// The largest congestion window ÷ the smallest, up to which it stands still.
 const STANDS: f64 = 1.05;
+
+/// Share of segments with a congestion mark from which on a queue would have to show in the round-trip time.
+const MARKED: f64 = 0.02;
+
+/// From this share of the time, what the window waits for are lost segments.
+const RECOVERS: f64 = 0.5;
 
 /// From this share of samples that find it full, the kernel would let it grow.
 const FILLED: f64 = 0.25;
@@ -38,15 +45,8 @@ pub static RECEIVE_BUFFER: LimiterRow = LimiterRow {
     name: "receive_buffer",
     title: "receive buffer (receive window)",
     remedy: "raise the receive buffer (--receive-buffer), or leave it to the kernel; raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver",
-    evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than the share limited by the send buffer",
-    suspects: |signals, found| {
-        let other = signals.tcp.sndbuf_limited.unwrap_or(0.0);
-        let limited = signals.tcp.rwnd_limited.filter(|share| *share >= other);
-        found.extend(limited.map(|share| {
-            let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
-            RECEIVE_BUFFER.suspect(0.65, vec![least(counter, share, BUFFER_LIMITED)])
-        }));
-    },
+    evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than the share limited by the send buffer; in recovery from loss at most 50 % of the time; or enough is lost, half as much thrown away by the receiver's TCP (`BeyondWindow`, `TCPRcvQDrop`, `PruneCalled`)",
+    suspects: |signals, found| found.extend(receive_window(signals)),
 };
 
 pub static SEND_BUFFER: LimiterRow = LimiterRow {
@@ -55,21 +55,36 @@ pub static SEND_BUFFER: LimiterRow = LimiterRow {
     remedy: "raise the send buffer (--send-buffer), or leave it to the kernel; raise the maximum of net.ipv4.tcp_wmem (--tcp-buffers) at the sender",
     evidence: "25 % of the busy time (`tcpi_sndbuf_limited`), and more than the share limited by the receive window; or at most 15 % of what waits in the socket unsent, the send buffer 50 % in use, and the congestion window at most 80 %",
     suspects: |signals, found| {
-        let other = signals.tcp.rwnd_limited.unwrap_or(-1.0);
-        let limited = signals.tcp.sndbuf_limited.filter(|share| *share > other);
-        found.extend(limited.map(|share| {
+        let tcp = &signals.tcp;
+        let other = tcp.rwnd_limited.unwrap_or(-1.0);
+        let limited = tcp.sndbuf_limited.filter(|share| *share > other);
+        let limited = limited.map(|share| {
             let counter = "busy time limited by the send buffer (tcpi_sndbuf_limited)";
-            SEND_BUFFER.suspect(0.65, vec![least(counter, share, BUFFER_LIMITED)])
-        }));
-        found.extend(full_buffer(signals));
+            let evidence = vec![least(counter, share, BUFFER_LIMITED)];
+            SEND_BUFFER.suspect(0.65, evidence).of_change()
+        });
+        let all = limited.into_iter().chain(full_buffer(signals));
+        let detail = if tcp.sets_send_buffer { SET } else { "" };
+        found.extend(all.map(|one| one.with_detail(detail)));
     },
 };
+
+pub static CONGESTION_MARKS: LimiterRow = LimiterRow {
+    name: "congestion_window_marks",
+    title: "congestion window (congestion marks)",
+    remedy: "find the device that marks packets (ECN) without a queue; without marks: net.ipv4.tcp_ecn=0 at an end",
+    evidence: "2 % of the segments that arrive have a congestion mark (`tcpi_delivered_ce`), and the round-trip time has not grown",
+    suspects: |signals, found| found.extend(marked(signals)),
+};
+
+const NO_SACK: &str =
+    "no selective acknowledgements: each lost segment takes a round trip of its own";
 
 pub static CONGESTION_LOSS: LimiterRow = LimiterRow {
     name: "congestion_window_loss",
     title: "congestion window (loss)",
     remedy: "find where segments are lost; try a congestion control that tolerates loss (bbr)",
-    evidence: "over 0.1 % retransmitted, round-trip time under 1.5 × its smallest value",
+    evidence: "over 0.1 % retransmitted by another congestion control than BBR, or enough lost while 80 % of the window is in use; the round-trip time has not grown",
     suspects: |signals, found| found.extend(losing(signals)),
 };
 
@@ -101,15 +116,64 @@ fn full_buffer(signals: &Signals) -> Option<Candidate> {
         least("send buffer in use", tcp.buffer_use?, 0.5),
         most("congestion window in use", tcp.cwnd_use?, CWND_FULL),
     ];
-    Some(SEND_BUFFER.suspect(0.62, evidence))
+    // A connection starts slowly, however little the buffer holds.
+    Some(SEND_BUFFER.suspect(0.62, evidence).of_change())
+}
+
+fn receive_window(signals: &Signals) -> Vec<Candidate> {
+    let tcp = &signals.tcp;
+    let other = tcp.sndbuf_limited.unwrap_or(0.0);
+    let limited = tcp.rwnd_limited.filter(|share| *share >= other);
+    let limited = limited.map(|share| {
+        let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
+        let mut evidence = vec![least(counter, share, BUFFER_LIMITED)];
+        // What follows a lost segment waits in the window for it.
+        let recovering = tcp.recovering.into_iter();
+        evidence.extend(recovering.map(|share| most("time in recovery", share, RECOVERS)));
+        RECEIVE_BUFFER.suspect(0.65, evidence).of_change()
+    });
+    let thrown = tcp.thrown.zip(losses(tcp)).map(|(thrown, losses)| {
+        let counter = "segments that the receiver's TCP threw away ÷ retransmitted segments";
+        let evidence = vec![least(counter, thrown, EXPLAINED), losses];
+        RECEIVE_BUFFER.suspect(0.7, evidence).of_change()
+    });
+    let [detail, remedy] = tcp.window.unwrap_or_default();
+    let remedy = Some(remedy).filter(|remedy| !remedy.is_empty());
+    let ways = limited.into_iter().chain(thrown);
+    ways.map(|found| Candidate {
+        remedy: remedy.map(str::to_owned),
+        ..found.with_detail(detail)
+    })
+    .collect()
+}
+
+/// Marks that no queue explains.
+fn marked(signals: &Signals) -> Option<Candidate> {
+    let counter = "segments with a congestion mark (tcpi_delivered_ce)";
+    let marked = least(counter, signals.tcp.marked?, MARKED);
+    let found = CONGESTION_MARKS.suspect(0.87, vec![marked, stays(signals)?]);
+    Some(found.of_change())
 }
 
 /// The congestion window, kept small by loss at an unknown place.
-fn losing(signals: &Signals) -> Option<Candidate> {
+fn losing(signals: &Signals) -> Vec<Candidate> {
     let tcp = &signals.tcp;
-    let evidence = vec![
-        least("retransmitted segments", tcp.retransmitted?, RETRANSMITTED),
-        most_of("round-trip time ÷ its minimum", tcp.queueing?, "", QUEUEING),
-    ];
-    Some(CONGESTION_LOSS.suspect(0.6, evidence).of_change())
+    let stays = stays(signals).filter(|_| tcp.halves);
+    let Some((again, stays)) = tcp.retransmitted.zip(stays) else {
+        return Vec::new();
+    };
+    let many = least("retransmitted segments", again, RETRANSMITTED);
+    let full = |share| least("congestion window in use", share, CWND_FULL);
+    let few = losses(tcp).zip(tcp.cwnd_use.map(full));
+    let few = few.map(|(losses, full)| vec![losses, full]);
+    let ways = [Some(vec![many]), few].into_iter().flatten();
+    ways.map(|mut evidence| {
+        evidence.push(stays.clone());
+        let found = CONGESTION_LOSS.suspect(0.6, evidence).of_change();
+        match tcp.sack {
+            Some(false) => found.with_detail(NO_SACK),
+            _ => found,
+        }
+    })
+    .collect()
 }

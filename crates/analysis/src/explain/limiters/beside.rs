@@ -1,0 +1,83 @@
+//! Other traffic: beside the run's data in front of the bottleneck, or on the way of its acknowledgements.
+
+use super::evidence::{least, least_of};
+use super::lost::losses;
+use super::path::{filled, grows};
+use crate::explain::limiter::{Candidate, LimiterRow, ON_THE_PATH};
+use crate::explain::signals::Signals;
+
+/// Other traffic ÷ that of the run from which on it is the other that fills a queue.
+const MORE: f64 = 1.0;
+
+/// The same on the way of acknowledgements, where the run itself may send as much as it receives.
+const FAR_MORE: f64 = 2.0;
+
+/// Share of segments sent again from which on something drops them.
+const DROPPED: f64 = 0.001;
+
+pub static COMPETING: LimiterRow = LimiterRow {
+    name: "competing_traffic",
+    title: "competing traffic",
+    remedy: "a queue that shares fairly in front of the bottleneck (tc qdisc replace dev DEV root fq_codel, or cake), or a class for each (htb); fewer flows or a lower rate of the other traffic",
+    evidence: "as much as the run's goodput left the sender's interface beside it; and the queueing discipline there passed 97 % of its rate, or enough is lost, or the round-trip time has grown",
+    suspects: |signals, found| {
+        let all = competing(signals).into_iter();
+        found.extend(all.filter_map(|one| beside(signals, 0, MORE, one)));
+    },
+};
+
+pub static ACK_PATH: LimiterRow = LimiterRow {
+    name: "ack_path",
+    title: "acknowledgements held up on the return path",
+    remedy: "shape what the receiver's host sends to just under the rate of its uplink, and let small packets pass first (tc qdisc replace dev DEV root cake bandwidth RATE, or fq_codel below htb)",
+    evidence: "twice the run's goodput left the receiver's interface beside it; and the round-trip time has grown, or the receiver's host sends 0.1 % of its segments again",
+    suspects: |signals, found| {
+        let resent = "segments that the receiver's host sent again";
+        let resent = signals.resent.map(|share| least(resent, share, DROPPED));
+        let whys = grows(signals)
+            .into_iter()
+            .chain(resent.filter(|_| signals.tcp.queueing.is_some()));
+        let all = whys.map(|why| ACK_PATH.suspect(1.0, vec![why]).of_change());
+        found.extend(all.filter_map(|one| beside(signals, 1, FAR_MORE, one)));
+    },
+};
+
+/// What a full queue shows, by whichever traffic it is filled.
+fn competing(signals: &Signals) -> Vec<Candidate> {
+    let own = signals
+        .hops
+        .iter()
+        .filter(|hop| hop.name.starts_with("sender "));
+    let full = own.filter_map(|hop| {
+        let evidence = filled(signals, hop)?.evidence;
+        Some(
+            COMPETING
+                .suspect(0.96, evidence)
+                .at(format!("at {}", hop.name)),
+        )
+    });
+    let signs = [losses(&signals.tcp), grows(signals)].into_iter().flatten();
+    let on_the_path = signs.map(|why| {
+        COMPETING
+            .suspect(0.72, vec![why])
+            .at(ON_THE_PATH)
+            .of_change()
+    });
+    full.chain(on_the_path).collect()
+}
+
+/// A limiter, where this much more than the run left the interface of the sender (0) or the receiver (1).
+fn beside(signals: &Signals, end: usize, times: f64, mut found: Candidate) -> Option<Candidate> {
+    let (others, own) = (signals.beside_bps[end]?, signals.goodput_bps?);
+    let counter = ["sender's", "receiver's"]
+        .map(|of| format!("other traffic that left the {of} interface ÷ goodput"));
+    found
+        .evidence
+        .push(least_of(&*counter[end], others / own, "", times));
+    let detail = format!(
+        "{:.1} Mbit/s of other traffic leave there, beside {:.1} of this test",
+        others / 1e6,
+        own / 1e6
+    );
+    Some(found.with_detail(detail))
+}
