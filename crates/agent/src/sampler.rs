@@ -5,19 +5,20 @@ use std::rc::Rc;
 
 use bitcost_model::record::{Counts, PartSample, Sample, ThreadKind};
 use bitcost_probe::softirq_timer::SoftirqTimer;
-use bitcost_probe::{Between, Detail, Every, PROBES, Probe, Socket, Source, Target, Thread};
+use bitcost_probe::{Between, Detail, Every, Looks, PROBES, Probe, Socket, Source, Target, Thread};
 use bitcost_sys::clock::monotonic_ns;
 
 use crate::profile::Profiler;
 
 /// Number of flows above which context switches and sockets are read only at the edges of the
-/// window: a reading takes 2 to 4 µs for each, which for a thousand flows is several per cent of a
-/// CPU.
+/// window, and no thread's state: a reading takes 2 to 4 µs for each, which for a thousand flows is
+/// several per cent of a CPU.
 const MANY: usize = 64;
 
 pub struct Sampler {
     sources: Vec<(Every, Source)>,
     is_many: bool,
+    looks: Looks,
     pub profiler: Option<Profiler>,
 }
 
@@ -46,9 +47,12 @@ impl Sampler {
             softirqs: softirqs.map(Rc::new),
             ..target(device, sockets, between)
         };
+        let is_many = traffic.len().max(flows) >= MANY;
+        let looked_at = target.threads.iter().take(traffic.len());
         Sampler {
             sources: sources(&target, PROBES.iter()),
-            is_many: traffic.len().max(flows) >= MANY,
+            is_many,
+            looks: Looks::open(looked_at.filter(|_| !is_many)),
             profiler: None,
         }
     }
@@ -59,8 +63,19 @@ impl Sampler {
         Sampler {
             sources: sources(&target, PROBES.iter().filter(|probe| probe.is_of_packets)),
             is_many: false,
+            looks: Looks::default(),
             profiler: None,
         }
+    }
+
+    /// Looks at the threads from now on.
+    pub fn begin(&mut self) {
+        self.looks.begin();
+    }
+
+    /// Looks at a thread, after a wait until `due_ns`.
+    pub fn look(&mut self, due_ns: u64) {
+        self.looks.look(due_ns);
     }
 
     /// Reads every counter, at an edge of the window; `counts` are those of each part.
@@ -69,6 +84,7 @@ impl Sampler {
         for (_, source) in &mut self.sources {
             source(&mut sample, Detail::Flows);
         }
+        self.looks.write(&mut sample);
         sample
     }
 
@@ -85,6 +101,7 @@ impl Sampler {
         for (_, source) in sources.filter(|(every, _)| *every == Every::Reading) {
             source(&mut sample, detail);
         }
+        self.looks.write(&mut sample);
         sample
     }
 }

@@ -26,6 +26,9 @@ use crate::worker::Worker;
 /// The interval between two readings in the window.
 const INTERVAL_NS: u64 = 100_000_000;
 
+/// The interval at which a thread's state is looked at, and whether this process was stopped.
+const LOOK_NS: u64 = 7_000_000;
+
 /// The time after the window at which the other endpoint's has ended, too, and counting what was sampled
 /// on both takes none of their CPU time. The sender sends for longer, so that the threads still live.
 const APART_NS: u64 = 4_000_000;
@@ -255,12 +258,13 @@ impl<'a> Threads<'a> {
         sampler.profiler.as_mut().map_or(Ok(()), Profiler::begin)?;
         self.enter(Phase::Measured);
         let first = sampler.read(sums(self.controls));
+        sampler.begin();
         let window_start_ns = first.at_ns;
         send_progress(output, first.clone());
         let mut readings = Readings::new(first);
         for tick in 1.. {
             let next_ns = window_start_ns + tick * INTERVAL_NS;
-            if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
+            if next_ns >= start.window_end_ns || self.look_until(next_ns, bounded, &mut sampler)? {
                 break;
             }
             let read = sampler.read_between(sums(self.controls));
@@ -270,7 +274,7 @@ impl<'a> Threads<'a> {
             }
             readings.push(tick, read);
         }
-        self.wait_until(start.window_end_ns, bounded)?;
+        self.look_until(start.window_end_ns, bounded, &mut sampler)?;
         self.enter(Phase::Cooldown);
         let last = sampler.read(sums(self.controls));
         if let Some(profiler) = &mut sampler.profiler {
@@ -321,6 +325,25 @@ impl<'a> Threads<'a> {
                 return Ok(true);
             }
             if !self.handle_event(deadline)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Waits as [`Threads::wait_until`] does, and looks at the traffic's threads meanwhile.
+    fn look_until(
+        &mut self,
+        at_ns: u64,
+        may_end: bool,
+        sampler: &mut Sampler,
+    ) -> Result<bool, Refusal> {
+        loop {
+            let due_ns = at_ns.min(monotonic_ns() + LOOK_NS);
+            if self.wait_until(due_ns, may_end)? {
+                return Ok(true);
+            }
+            sampler.look(due_ns);
+            if due_ns == at_ns {
                 return Ok(false);
             }
         }

@@ -22,7 +22,7 @@ pub use self::in_effect::{
 };
 pub use self::plausible::{LATE_PCT, implausible};
 pub use self::role::Role;
-pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, ThreadTime};
+pub use self::sample::{CpuTicks, PartSample, Sample, States, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing};
 pub use self::whole::WholeRun;
 use crate::counters::{CoreToCore, CpuSpeed, ForeignLoad};

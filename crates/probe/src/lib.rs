@@ -13,6 +13,7 @@ pub mod foreign;
 pub mod frequency;
 pub mod host;
 pub mod interfaces;
+mod looks;
 pub mod protocols;
 pub mod queues;
 mod read;
@@ -24,6 +25,7 @@ mod source;
 pub mod threads;
 pub mod throttling;
 
+pub use looks::Looks;
 pub use source::{Between, Detail, Every, Node, Socket, Source, Target, Thread};
 
 pub struct Probe {

@@ -32,13 +32,7 @@ pub fn open(target: &Target) -> Option<Source> {
 impl Open {
     fn of(thread: &Thread) -> Open {
         let is_of_kernel = thread.kind == ThreadKind::Napi;
-        let folder = match is_of_kernel {
-            true => format!("/proc/{}", thread.id),
-            false => {
-                let number = number_in_proc(thread.id).unwrap_or(thread.id);
-                format!("/proc/self/task/{number}")
-            }
-        };
+        let folder = folder(thread);
         let open = |file: &str| Kept::open(format!("{folder}/{file}"));
         Open {
             kind: thread.kind,
@@ -67,6 +61,15 @@ impl Open {
     }
 }
 
+/// The thread's folder in `/proc`.
+pub(crate) fn folder(thread: &Thread) -> String {
+    if thread.kind == ThreadKind::Napi {
+        return format!("/proc/{}", thread.id);
+    }
+    let number = number_in_proc(thread.id).unwrap_or(thread.id);
+    format!("/proc/self/task/{number}")
+}
+
 /// The number in `/proc` of the thread of this process that system calls know by `id`. It is another one where `/proc` belongs to
 /// an outer PID namespace, as in a node of a running lab; absent: unknown.
 fn number_in_proc(id: u32) -> Option<u32> {
@@ -92,6 +95,7 @@ pub fn parse_time(kind: ThreadKind, text: &str) -> Option<ThreadTime> {
         wait_ns: next()?,
         slices: next()?,
         switches: None,
+        states: None,
     };
     (time.run_ns > 0 || time.wait_ns > 0 || time.slices > 0).then_some(time)
 }

@@ -110,6 +110,7 @@ fn sample_of(sample: &Sample, index: usize) -> Option<Sample> {
         tcp_info: part.tcp_info,
         connections: part.connections,
         sockets: part.sockets,
+        paused_ns: sample.paused_ns,
         threads,
         ..Sample::default()
     })

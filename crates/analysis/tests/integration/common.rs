@@ -2,10 +2,12 @@
 
 pub use bitcost_analysis::metrics::{METRICS, Method, RunView, attribute, metric};
 pub use bitcost_model::conditions::{Conditions, Direction, Workload};
-pub use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface, SoftirqTime};
+pub use bitcost_model::counters::{
+    ForeignLoad, ForeignProgram, Interface, SocketMemory, SoftirqTime,
+};
 pub use bitcost_model::record::{
     Counts, CpuTicks, EndpointRecord, FlowRecord, IdleBaseline, InEffect, Latency, PhaseCounts,
-    RECEIVE_CPUS, Role, Sample, Sequence, TcpInfo, ThreadKind, ThreadTime,
+    RECEIVE_CPUS, Role, Sample, Sequence, States, TcpInfo, ThreadKind, ThreadTime,
 };
 
 pub const ENDS: [Role; 2] = [Role::Sender, Role::Receiver];
@@ -44,6 +46,7 @@ pub fn thread(kind: ThreadKind, run_ns: u64, wait_ns: u64) -> ThreadTime {
         wait_ns,
         slices: 1,
         switches: None,
+        states: None,
     }
 }
 

@@ -77,6 +77,9 @@ pub struct ThreadTime {
     /// The number of times that it left one; absent where this was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<Switches>,
+    /// The states in which it was found so far; absent where nothing looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<States>,
 }
 
 /// Context switches of a thread (`/proc/PID/task/TID/status`, getrusage(2)).
@@ -87,8 +90,24 @@ pub struct Switches {
     pub involuntary: u64,
 }
 
+/// How often a thread was found in a state (`/proc/PID/task/TID/stat`, proc_pid_stat(5)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct States {
+    pub looks: u64,
+    /// Stopped by a signal or a tracer (T, t).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stopped: u64,
+    /// In uninterruptible sleep (D): it waits for a disk, or for memory.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uninterruptible: u64,
+}
+
 fn is_first(part: &u32) -> bool {
     *part == 0
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One reading of everything that one endpoint can see, by its own clock.
@@ -109,6 +128,10 @@ pub struct Sample {
     /// CPU time of the agent with all its threads, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_ns: Option<u64>,
+    /// Time since the window's start for which timers of the agent came late although it did not wait for a CPU: it was
+    /// stopped, alone or with its machine.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub paused_ns: u64,
     /// `TCP_INFO` of all connections of that part together ([`TcpInfo::plus`]); absent where there
     /// is none, where one cannot be read, and between the window's edges where there are many
     /// flows.

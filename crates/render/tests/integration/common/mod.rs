@@ -102,6 +102,7 @@ pub fn record(role: Role, cell: &Cell, bytes: u64, cpu_ms: u64) -> EndpointRecor
         wait_ns: 0,
         slices: 1,
         switches: None,
+        states: None,
     };
     let sample = |at_ns, ms: u64, idle_ms: u64| Sample {
         at_ns,
