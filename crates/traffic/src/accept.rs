@@ -11,7 +11,7 @@ use bitcost_sys::socket::is_passing;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-use crate::handshake::{TOKEN_BYTES, Token, is_allowed, time_left};
+use crate::handshake::{Came, TOKEN_BYTES, Token, time_left};
 
 /// The listen backlog: large enough that foreign connections do not keep out the sender's.
 pub const BACKLOG: i32 = 128;
@@ -82,6 +82,7 @@ pub fn accept_with_token(
     token: &Token,
     only: Option<IpAddr>,
     patience: Duration,
+    came: &mut Came,
 ) -> io::Result<TcpStream> {
     let deadline = Instant::now() + patience;
     listener.set_nonblocking(true)?;
@@ -92,7 +93,7 @@ pub fn accept_with_token(
             .chain(unverified.iter().map(|one| one.stream.as_fd()))
             .collect();
         bitcost_sys::process::wait_any(&files, Some(time_left(deadline)?))?;
-        accept_some(listener, only, &mut unverified)?;
+        accept_some(listener, only, &mut unverified, came)?;
         if let Some(stream) = read_all(&mut unverified, token) {
             listener.set_nonblocking(false)?;
             return Ok(stream);
@@ -122,10 +123,11 @@ fn accept_some(
     listener: &TcpListener,
     only: Option<IpAddr>,
     unverified: &mut VecDeque<Unverified>,
+    came: &mut Came,
 ) -> io::Result<()> {
     for _ in 0..ACCEPTED_AT_ONCE {
         match listener.accept() {
-            Ok((_, from)) if !is_allowed(from.ip(), only) => {}
+            Ok((_, from)) if !came.note(from.ip(), only) => {}
             Ok((stream, _)) => unverified.push_back(Unverified::new(stream)),
             Err(error) if is_passing(&error) => return Ok(()),
             Err(error) => match Errno::from_io_error(&error) {

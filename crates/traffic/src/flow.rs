@@ -17,7 +17,7 @@ pub enum TrafficError {
     },
     #[error("{0}")]
     Peer(String),
-    /// Nobody connected from the only address that is allowed.
+    /// Nobody showed the run's token from the only address that is allowed.
     #[error("{0}")]
     OtherAddress(String),
 }

@@ -71,6 +71,24 @@ pub fn is_allowed(address: IpAddr, only: Option<IpAddr>) -> bool {
     only.is_none_or(|only| only.to_canonical() == address.to_canonical())
 }
 
+/// What came to a receiver to which no sender has shown the run's token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Came {
+    pub from_sender: bool,
+    /// From an address that is not allowed.
+    pub from_others: bool,
+}
+
+impl Came {
+    /// Notes that something came from this address; false where it may not.
+    pub fn note(&mut self, address: IpAddr, only: Option<IpAddr>) -> bool {
+        let is_allowed = is_allowed(address, only);
+        self.from_sender |= is_allowed;
+        self.from_others |= !is_allowed;
+        is_allowed
+    }
+}
+
 /// Waits for the sender's token and then for the cookie that its address was sent, connects the
 /// socket to it, discards the datagrams that were received until then, and answers with the token,
 /// several times. Where `only` names an address, what comes from others is not answered. The sender
@@ -80,6 +98,7 @@ pub fn answer_udp(
     token: &Token,
     only: Option<IpAddr>,
     patience: Duration,
+    came: &mut Came,
 ) -> io::Result<SocketAddr> {
     let deadline = Instant::now() + patience;
     let (wanted, cookies) = (greeting(TOKEN, token), Cookies(RandomState::new()));
@@ -90,7 +109,7 @@ pub fn answer_udp(
             Err(error) if is_passing(&error) => continue,
             received => received?,
         };
-        if !is_allowed(peer.ip(), only) {
+        if !came.note(peer.ip(), only) {
             continue;
         }
         let cookie = cookies.of(peer);

@@ -14,7 +14,7 @@ use rustix::net::sockopt;
 use crate::accept::accept_with_token;
 use crate::binding;
 use crate::flow::TrafficError;
-use crate::handshake::Token;
+use crate::handshake::{Came, Token};
 use crate::options::{self, tcp_info};
 
 /// The segment size to announce in the kernel's terms, where the run asks for one.
@@ -100,21 +100,29 @@ pub fn in_effect(stream: &TcpStream, conditions: &Conditions, sender: bool) -> V
     settings
 }
 
-/// The error of a receiver to which no sender has shown the run's token.
+/// The error of a receiver to which no sender has shown the run's token, by what came to it instead.
 pub fn no_sender(
     address: SocketAddr,
     only: Option<IpAddr>,
     patience: Duration,
+    came: Came,
     error: &io::Error,
 ) -> TrafficError {
+    let within = format!("at {address} within {patience:?}");
     let missing = "no sender showed the run's token";
+    let reason = match only {
+        _ if !came.from_sender && !came.from_others => format!(
+            "nothing of the sender came {within}: see that port {} is open between the hosts",
+            address.port()
+        ),
+        Some(only) if !came.from_sender => format!(
+            "data is received only from the address from which the client authenticated, {only}: {missing} from there {within}: {error}"
+        ),
+        _ => format!("{missing} {within}: {error}"),
+    };
     match only {
-        None => TrafficError::Peer(format!(
-            "{missing} at {address} within {patience:?}: {error}"
-        )),
-        Some(only) => TrafficError::OtherAddress(format!(
-            "data is received only from the address from which the client authenticated, {only}: {missing} from there at {address} within {patience:?}: {error}"
-        )),
+        None => TrafficError::Peer(reason),
+        Some(_) => TrafficError::OtherAddress(reason),
     }
 }
 
@@ -127,8 +135,9 @@ pub fn accept_sender(
     only: Option<IpAddr>,
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
-    accept_with_token(listener, token, only, patience)
-        .map_err(|error| no_sender(address, only, patience, &error))
+    let mut came = Came::default();
+    accept_with_token(listener, token, only, patience, &mut came)
+        .map_err(|error| no_sender(address, only, patience, came, &error))
 }
 
 /// The time for which nothing may be acknowledged when the sender ends; longer than an agent waits before it ends the run

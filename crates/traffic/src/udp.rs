@@ -9,7 +9,7 @@ use bitcost_model::conditions::Conditions;
 use crate::binding;
 use crate::datagrams::{QUIET, quiet};
 use crate::flow::TrafficError;
-use crate::handshake::{Token, answer_udp, greet_udp};
+use crate::handshake::{Came, Token, answer_udp, greet_udp};
 use crate::iperf3;
 use crate::tcp::no_sender;
 
@@ -62,8 +62,9 @@ pub fn await_sender(
     only: Option<IpAddr>,
     patience: Duration,
 ) -> Result<(), TrafficError> {
-    answer_udp(socket, token, only, patience)
-        .map_err(|error| no_sender(address, only, patience, &error))?;
+    let mut came = Came::default();
+    answer_udp(socket, token, only, patience, &mut came)
+        .map_err(|error| no_sender(address, only, patience, came, &error))?;
     socket
         .set_read_timeout(Some(quiet(conditions)))
         .map_err(TrafficError::system("SO_RCVTIMEO"))

@@ -282,10 +282,11 @@ fn a_client_turns_a_service_on_nobody() {
     let mut speaking = hosts.at_others(|| server.speaking());
     let rule =
         "data is received only from the address from which the client authenticated, 10.9.0.2";
-    for (response_bytes, victim) in [
-        (65_507, FOREIGN.into()),
-        (1400, FOREIGN.into()),
-        (65_507, CLIENT),
+    let unproven = "no sender showed the run's token at 10.9.0.";
+    for (response_bytes, victim, rule) in [
+        (65_507, FOREIGN.into(), rule),
+        (1400, FOREIGN.into(), rule),
+        (65_507, CLIENT, unproven),
     ] {
         let (reason, [to, from]) = misuse(&hosts, &mut speaking, response_bytes, victim);
         assert!(reason.starts_with(rule), "{reason}");
