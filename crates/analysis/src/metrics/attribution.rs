@@ -144,8 +144,7 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unavailable> {
     match by_napi_thread(run) {
         Some(attribution) => Ok(attribution),
         None if threads_are_hidden(run) => Err(Unavailable(HIDDEN_THREADS.into())),
-        None => undisturbed(run)
-            .and_then(|()| by_softirq_ticks(run).map_err(|reason| Unavailable(reason.into()))),
+        None => undisturbed(run).and_then(|()| by_softirq_ticks(run)),
     }
 }
 
@@ -245,7 +244,7 @@ fn shares_cpus(run: &RunView) -> bool {
 /// segment them (TSO off; `veth_skb_is_eligible_for_gro`), and hands all others to the receiver's stack.
 fn receives_on_sender(run: &RunView) -> bool {
     let napi = cpu::of_threads(run.receiver, ThreadKind::Napi);
-    let (Some(napi), Some(own)) = (napi, own_cpus(run, Role::Sender)) else {
+    let (Some(napi), Some(own)) = (napi, own_cpus(run, Role::Sender).ok()) else {
         return false;
     };
     receives_in_threads(run) == Some(false) && napi < NAPI_IN_USE * own.cpus * own.softirq
@@ -254,10 +253,9 @@ fn receives_on_sender(run: &RunView) -> bool {
 /// Where each endpoint has its own CPUs, their busy time is the endpoint's, but for the wire. The
 /// wire works in soft interrupts; a receiving interface does not, because it has kernel threads.
 fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
-    let unread = || Unavailable("the times of an end's CPUs could not be read".into());
     let share = |role: Role| {
         let end = run.end(role);
-        let own = own_cpus(run, role).ok_or_else(unread)?;
+        let own = own_cpus(run, role)?;
         let before = cpu::idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
         if cpus <= 0.0 {
@@ -268,7 +266,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
         }
         let shared = CpuUse {
             cpus,
-            span_seconds: cpu::span_seconds(end).ok_or_else(unread)?,
+            span_seconds: cpu::span_seconds(end).unwrap_or_default(),
             relative_standard_error: Some(own.variance.sqrt() / cpus),
         };
         Ok((own, shared))
@@ -330,7 +328,7 @@ pub fn wire_load(run: &RunView, role: Role) -> Option<WireLoad> {
     if !run.shared_cpus || shares_cpus(run) || !receives_in_threads(run)? {
         return None;
     }
-    let own = own_cpus(run, role)?;
+    let own = own_cpus(run, role).ok()?;
     Some(WireLoad {
         busy: own.cpus / run.end(role).pinned_cpus.len() as f64,
         wire: own.softirq,
@@ -358,19 +356,19 @@ struct OwnCpus {
 /// work that acknowledgements make for the sender runs on the receiver's. So each endpoint's share
 /// is the time of the CPUs to which it is pinned, without their soft interrupts, and the soft
 /// interrupts of the other endpoint's CPUs.
-fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
-    if run.sender.pinned_cpus.is_empty() || run.receiver.pinned_cpus.is_empty() {
-        return Err(
-            "both ends share the CPUs of one host, the receive side did not run in a kernel thread, and the ends are not pinned to CPUs of their own",
-        );
+fn by_softirq_ticks(run: &RunView) -> Result<Attribution, Unavailable> {
+    let why = match run.sender.pinned_cpus.is_empty() || run.receiver.pinned_cpus.is_empty() {
+        true => {
+            Some("share the CPUs of one host, the ends are not pinned to CPUs of their own, and")
+        }
+        false => shares_cpus(run).then_some("are pinned to the same CPU, and"),
+    };
+    if let Some(why) = why {
+        return Err(Unavailable(format!(
+            "both ends {why} the receive side did not run in a kernel thread"
+        )));
     }
-    if shares_cpus(run) {
-        return Err(
-            "both ends are pinned to the same CPU, and the receive side did not run in a kernel thread",
-        );
-    }
-    let own = |role| own_cpus(run, role).ok_or("the times of an end's CPUs could not be read");
-    let (sender, receiver) = (own(Role::Sender)?, own(Role::Receiver)?);
+    let (sender, receiver) = (own_cpus(run, Role::Sender)?, own_cpus(run, Role::Receiver)?);
     let standard_error = (sender.variance + receiver.variance).sqrt();
     let share = |own: &OwnCpus, other: &OwnCpus, role: Role| {
         let cpus =
@@ -390,20 +388,26 @@ fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
     })
 }
 
-/// Absent where a pinned CPU has no times, or where soft interrupts were not timed and no ticks of
-/// work were counted.
-fn own_cpus(run: &RunView, role: Role) -> Option<OwnCpus> {
+/// # Errors
+/// Where a pinned CPU has no times, or where soft interrupts were not timed and no ticks of work were counted.
+fn own_cpus(run: &RunView, role: Role) -> Result<OwnCpus, Unavailable> {
     let end = run.end(role);
-    let spans = cpu::cpus(end)?;
+    let spans = cpu::cpus(end).unwrap_or_default();
     let own: Vec<&CpuSpan> = spans
         .iter()
         .filter(|span| end.pinned_cpus.contains(&span.cpu))
         .collect();
-    if own.len() != end.pinned_cpus.len() {
-        return None;
-    }
-    let cpus = own.iter().map(|span| span.busy_seconds).sum::<f64>() / cpu::span_seconds(end)?;
-    timed_softirqs(run, role, cpus).or_else(|| softirq_ticks(&own, cpus))
+    let name = role.name();
+    let seconds = cpu::span_seconds(end).filter(|_| own.len() == end.pinned_cpus.len());
+    let unread = || Unavailable(format!("the times of the {name}'s CPUs could not be read"));
+    let cpus =
+        own.iter().map(|span| span.busy_seconds).sum::<f64>() / seconds.ok_or_else(unread)?;
+    let found = timed_softirqs(run, role, cpus).or_else(|| softirq_ticks(&own, cpus));
+    found.ok_or_else(|| {
+        Unavailable(format!(
+            "the {name}'s CPUs counted no tick of work; measure for longer"
+        ))
+    })
 }
 
 /// The share of soft interrupts by those that were timed.
