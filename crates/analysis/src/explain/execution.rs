@@ -236,11 +236,10 @@ fn by_figures(name: &str, summary: &Summary) -> Explanation {
         models.map(move |model| (name.clone(), model))
     };
     let costs: Vec<_> = lines.iter().flat_map(models).collect();
-    let mut remarks: Vec<String> = lines.values().flatten().filter_map(demand_remark).collect();
-    remarks.extend(no_cost_model(&costs, lines.values().flatten()));
+    let remarks = no_cost_model(&costs, lines.values().flatten());
     Explanation {
         title: name.to_owned(),
-        remarks,
+        remarks: remarks.into_iter().collect(),
         cells,
         costs,
         warnings: Vec::new(),
@@ -259,18 +258,4 @@ fn foreign(cell: &CellSummary, run: &RunRow) -> RunFigures {
         is_paced: cell.number("rate_bps").is_some(),
         figures: run.figures.clone(),
     }
-}
-
-/// A remark on netperf's definition, which divides the receiver's CPU time by bytes sent and so
-/// makes a run with loss look cheaper.
-fn demand_remark(run: &RunFigures) -> Option<String> {
-    let printed = run.get("netperf_receive_service_demand_us_per_kib")?;
-    let received = run.receive_demand_by_received()?;
-    let lost = run.get("loss_pct").filter(|lost| *lost >= LOSS_PCT)?;
-    Some(format!(
-        "run {}: {lost:.1} % lost; receive service demand {printed:.3} µs/KiB is by bytes sent; by bytes received it is {received:.3}, {:.1} % above the printed one, which is {:.1} % too low",
-        run.run,
-        100.0 * (received / printed - 1.0),
-        100.0 * (1.0 - printed / received)
-    ))
 }

@@ -1,7 +1,7 @@
 //! The facts of a run that the rules use. What its counters do not give is absent.
 
-use crate::metrics::{RunView, actual, figure_of, in_fragments};
-use bitcost_model::record::{EndpointRecord, Role, Sample};
+use crate::metrics::{RunView, actual, cpu, figure_of, in_fragments};
+use bitcost_model::record::{EndpointRecord, Role, Sample, States, ThreadTime};
 
 use crate::explain::cost::PacketCost;
 use crate::explain::hops::{Hop, hops};
@@ -24,23 +24,43 @@ pub struct EndTimes {
     pub wait: f64,
     /// Sleeping between calls, for example to keep a rate.
     pub slept: f64,
-    /// Blocked in its calls: a sender in send, a receiver in receive.
+    /// Stopped by a signal, a freezer, a tracer, or with its machine.
+    pub paused: f64,
+    /// Taken by the hypervisor while it had work.
+    pub stolen: f64,
+    /// In uninterruptible sleep: it waits for a disk, or for memory.
+    pub disk: f64,
+    /// Blocked in its calls, which is the rest: a sender in send, a receiver in receive.
     pub blocked: f64,
     /// On a CPU or waiting for one: the busiest NAPI thread of the interface; 0 without one.
     pub napi: f64,
 }
 
 impl EndTimes {
-    fn of(series: &Series) -> Option<EndTimes> {
+    fn of(series: &Series, end: &EndpointRecord) -> Option<EndTimes> {
         let (cpu, wait) = series.traffic()?;
         let slept = series.per_second(|sample| Some(sample.counts.slept_ns))? / 1e9;
         // A sleep is counted when it ends, which may be in a later interval.
         let slept = (slept / series.traffic_threads().max(1) as f64).clamp(0.0, 1.0);
+        let mut rest = (1.0 - cpu - wait - slept).max(0.0);
+        let mut take = |share: f64| {
+            let part = share.clamp(0.0, rest);
+            rest -= part;
+            part
+        };
+        let late = series.per_second(|sample| Some(sample.paused_ns))? / 1e9;
+        let stolen = take(stolen(end, cpu).unwrap_or(0.0));
+        // Timers are late where the hypervisor takes the CPU, too.
+        let paused = take(late + found(series, |states| states.stopped) - stolen);
+        let disk = take(found(series, |states| states.uninterruptible));
         Some(EndTimes {
             cpu,
             wait,
             slept,
-            blocked: (1.0 - cpu - wait - slept).max(0.0),
+            paused,
+            stolen,
+            disk,
+            blocked: rest,
             napi: series.napi_thread().unwrap_or(0.0),
         })
     }
@@ -79,6 +99,8 @@ pub struct Signals {
     pub trend: Option<f64>,
     pub sender: Option<EndTimes>,
     pub receiver: Option<EndTimes>,
+    /// Share of the time for which the connections of a stream had nothing to send, and nothing in flight.
+    pub idle: Option<f64>,
     pub is_tcp: bool,
     /// Of the connections of a stream of TCP.
     pub tcp: Tcp,
@@ -94,9 +116,6 @@ pub struct Signals {
     pub rate_kept: Option<f64>,
     /// Share of the time that a quota held each endpoint back.
     pub throttled: [Option<f64>; 2],
-    /// Share of the time for which each endpoint's traffic threads waited for a CPU at least while nothing else ran on
-    /// those that they may use: they waited for longer than others ran there.
-    pub held: [Option<f64>; 2],
     /// Share of the time in which CPUs that both endpoints share are at work, mean over all of
     /// them; absent on two machines.
     pub shared_cpus: Option<f64>,
@@ -131,12 +150,16 @@ impl Signals {
         let goodput_bps = mean(&rates).filter(|rate| *rate > 0.0);
         let is_tcp = !run.conditions.workload.is_datagram();
         let transactions = Transactions::of(run);
-        let times = both.each_ref().map(EndTimes::of);
+        let ends = [run.sender, run.receiver];
+        let mut times = [0, 1].map(|end| EndTimes::of(&both[end], ends[end]));
+        let most = most_blocked(sender).filter(|_| transactions.is_none());
+        if let Some((times, most)) = times[0].as_mut().zip(most) {
+            times.blocked = times.blocked.min(most);
+        }
         let behind = |role: Role, times: Option<EndTimes>| {
             let wait = times?.wait;
             (wait >= CONTENDED).then(|| Behind::of(run, role, wait))
         };
-        let busy = || Some(busy_cpus(sender, run.sender, &[])?.0);
         Signals {
             intervals: timed.count().min(counted.count()),
             seconds: timed.seconds(),
@@ -144,6 +167,7 @@ impl Signals {
             trend: trend(&rates),
             sender: times[0],
             receiver: times[1],
+            idle: idle(sender).filter(|_| is_tcp && transactions.is_none()),
             is_tcp,
             tcp: match is_tcp && transactions.is_none() {
                 true => Tcp::of(sender, run, goodput_bps),
@@ -155,8 +179,7 @@ impl Signals {
             resent: resent(receiver),
             rate_kept: rate_kept(run),
             throttled: both.each_ref().map(throttled),
-            held: [held(sender, run.sender), held(receiver, run.receiver)],
-            shared_cpus: run.shared_cpus.then(busy).flatten(),
+            shared_cpus: run.shared_cpus.then(|| busy_cpus(run)).flatten(),
             behind: [
                 behind(Role::Sender, times[0]),
                 behind(Role::Receiver, times[1]),
@@ -226,25 +249,46 @@ fn trend(rates: &[f64]) -> Option<f64> {
     (first > 0.0).then(|| last / first)
 }
 
-/// Share of wall time in which these CPUs of the host are not idle, mean over them, and how many they are; all where
-/// none is named.
-fn busy_cpus(series: &Series, end: &EndpointRecord, named: &[u32]) -> Option<(f64, f64)> {
-    let of = |sample: &Sample| -> Vec<u64> {
-        let cpus = sample.cpus.iter();
-        let named = cpus.filter(|cpu| named.is_empty() || named.contains(&cpu.cpu));
-        named.map(|cpu| cpu.idle + cpu.iowait).collect()
+/// The share of the looks at an end's traffic threads that found this; 0 where nothing looked.
+fn found(series: &Series, count: fn(&States) -> u64) -> f64 {
+    let all = |count: fn(&States) -> u64| {
+        let of_thread = |thread: &ThreadTime| thread.states.as_ref().map(count);
+        series.edges()?.of_threads(of_thread)
     };
-    let idle = |sample: &Sample| of(sample).iter().sum::<u64>();
-    let cpus = of(series.edges()?.first).len() as f64;
-    let ticks = series.per_second(|sample| Some(idle(sample)))?;
-    let busy = (1.0 - ticks / end.ticks_per_second as f64 / cpus).clamp(0.0, 1.0);
-    (cpus > 0.0).then_some((busy, cpus))
+    all(count).unwrap_or(0.0) / all(|states| states.looks).unwrap_or(0.0).max(1.0)
 }
 
-fn held(series: &Series, end: &EndpointRecord) -> Option<f64> {
-    let (cpu, wait) = series.traffic()?;
-    let (busy, cpus) = busy_cpus(series, end, &end.pinned_cpus)?;
-    Some((wait - (busy * cpus - cpu).max(0.0)).max(0.0))
+/// Share of wall time in which the host's CPUs are not idle, mean over them.
+fn busy_cpus(run: &RunView) -> Option<f64> {
+    Some(cpu::busy_cpus(run.sender)? / cpu::cpus(run.sender)?.len() as f64)
+}
+
+/// Share of wall time in which the hypervisor took the CPU from a thread that used one for this share: as much as of all
+/// that worked on the CPUs that it may use.
+fn stolen(end: &EndpointRecord, used: f64) -> Option<f64> {
+    let pinned = &end.pinned_cpus;
+    let mut cpus = cpu::cpus(end)?;
+    cpus.retain(|span| pinned.is_empty() || pinned.contains(&span.cpu));
+    let stolen: f64 = cpus.iter().map(|span| span.stolen_seconds).sum();
+    let worked = cpus.iter().map(|span| span.busy_seconds).sum::<f64>() - stolen;
+    (worked > 0.0).then(|| used * stolen / worked)
+}
+
+/// The most of its time for which a sender can have been blocked in send: its sockets had data that had not left, by the
+/// readings, and as many more of these as chance may hide.
+fn most_blocked(series: &Series) -> Option<f64> {
+    let holds = |sample: &Sample| {
+        let sockets = sample.sockets.iter();
+        let queued = sockets.map(|one| one.send_queue_bytes > 0 || one.send_allocated_bytes > 0);
+        mean(&queued.map(|is| f64::from(u8::from(is))).collect::<Vec<_>>())
+    };
+    Some(series.mean(holds)? + 1.0 / (series.count() as f64).sqrt())
+}
+
+fn idle(sender: &Series) -> Option<f64> {
+    let us = sender.edges()?.tcp_64(|info| info.busy_time_us)?;
+    let connections = sender.samples().next()?.connections().len().max(1);
+    Some((1.0 - us / 1e6 / connections as f64 / sender.seconds()).max(0.0))
 }
 
 fn throttled(series: &Series) -> Option<f64> {

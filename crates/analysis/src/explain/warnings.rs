@@ -235,10 +235,7 @@ fn late_emulator(study: &Study) -> Option<Warning> {
             name: "emulator_trouble",
             found: format!("{runs} {worst} (run {run}, the worst)"),
             remedy: "these runs measure this machine and not the path: keep it idle, request a lower rate, or leave them out",
-            headline: Some(format!(
-                "{runs} {}: these figures show this machine, not the path",
-                worst.in_short()
-            )),
+            headline: Some(format!("{runs} {}", worst.kind())),
             ..Warning::default()
         },
     )

@@ -13,8 +13,6 @@ pub(super) struct PartsInEffect {
     /// Each setting that was requested of an endpoint and is not in effect there:
     /// `receiver: receive_buffer_bytes requested 4194304, in effect 212992`.
     pub settings: Vec<String>,
-    /// Sizes of segments that were requested and could not be read back.
-    unread_segments: Vec<String>,
     /// Datagrams that are not of the run.
     foreign_datagrams: Vec<String>,
     /// TCP connections that started with metrics that the kernel had cached from earlier ones to the peer.
@@ -42,14 +40,6 @@ impl PartsInEffect {
                 let settings = settings.map(|words| format!("{name}{}: {words}", end.role.name()));
                 found.settings.extend(settings);
             }
-            let segment = sender.tcp_info.as_ref().and_then(|info| info.snd_mss_bytes);
-            let unread = part
-                .conditions
-                .segment_bytes()
-                .filter(|_| segment.is_none());
-            found.unread_segments.extend(unread.map(|bytes| {
-                format!("{name}sender: user data per segment requested {bytes} bytes, could not be read back")
-            }));
             if receiver
                 .sequence
                 .is_some_and(|sequence| sequence.foreign > 0)
@@ -76,12 +66,7 @@ impl PartsInEffect {
 
     /// What is noted beside the settings.
     pub fn notes(&self) -> Vec<String> {
-        [
-            &*self.unread_segments,
-            &self.foreign_datagrams,
-            &self.cached_metrics,
-        ]
-        .concat()
+        [&*self.foreign_datagrams, &self.cached_metrics].concat()
     }
 
     /// What the figures say already or leave out.

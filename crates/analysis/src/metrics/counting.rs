@@ -30,13 +30,7 @@ fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -
     let edges = Edges::of(&run.end(role).samples)?;
     // Their number is the same.
     edges.threads(is_of_first_part)?;
-    let switches = edges.growth(|sample| {
-        let traffic = sample.threads.iter();
-        let traffic = traffic.filter(|thread| is_of_first_part(thread));
-        traffic
-            .map(|thread| thread.switches.as_ref().map(count))
-            .sum()
-    })?;
+    let switches = edges.of_threads(|thread| thread.switches.as_ref().map(count))?;
     Some(switches / edges.seconds)
 }
 

@@ -78,6 +78,14 @@ impl<'a> Edges<'a> {
         })
     }
 
+    /// How much a count of the first part's traffic threads grew, together; absent where one of them has none.
+    pub fn of_threads(&self, count: impl Fn(&ThreadTime) -> Option<u64>) -> Option<f64> {
+        self.growth(|sample| {
+            let own = sample.threads.iter().filter(|one| is_of_first_part(one));
+            own.map(&count).sum()
+        })
+    }
+
     /// Run time and run-queue delay of some threads, in seconds; absent where there are none, or where their number
     /// changed.
     pub fn threads(&self, is_of: impl Fn(&ThreadTime) -> bool) -> Option<(f64, f64)> {

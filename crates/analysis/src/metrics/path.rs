@@ -147,20 +147,6 @@ pub enum EmulatorTrouble {
 }
 
 impl EmulatorTrouble {
-    /// What happened, with the figure that shows how much.
-    pub fn in_short(&self) -> String {
-        match self {
-            EmulatorTrouble::Late(_, most) => {
-                format!("the link emulator was late by up to {:.0} ms", most / 1e3)
-            }
-            EmulatorTrouble::Failed(packets) => {
-                format!(
-                    "the link emulator dropped up to {packets:.0} packets that it should have carried"
-                )
-            }
-        }
-    }
-
     /// What happened, without figures.
     pub fn kind(&self) -> String {
         match self {

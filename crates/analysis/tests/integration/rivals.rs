@@ -2,7 +2,7 @@
 //! programs are known.
 
 use crate::common::*;
-use bitcost_analysis::explain::{Verdict, explain_run};
+use bitcost_analysis::explain::{Signals, Verdict, explain_run};
 
 const MS: u64 = 1_000_000;
 
@@ -135,31 +135,6 @@ fn other_programs_are_said_where_they_explain_what_is_missing() {
 }
 
 #[test]
-fn a_receiver_that_waits_while_its_cpu_is_idle_is_in_a_quota_that_it_does_not_see() {
-    let times = |cpu, wait| Shares {
-        cpu,
-        wait,
-        napi: 0.0,
-        programs: Some(0.01),
-    };
-    let found = |pinned: &[u32], wait| {
-        let mut receiver = end(Role::Receiver, &times(0.1, wait));
-        receiver.pinned_cpus = pinned.to_vec();
-        for (step, sample) in (0..).zip(&mut receiver.samples) {
-            // The second CPU is idle for 88 % of the time.
-            (sample.cpus[1].system, sample.cpus[1].idle) = (step * 12 / 10, step * 88 / 10);
-        }
-        explained([end(Role::Sender, &times(0.1, 0.0)), receiver], false)
-    };
-    let quota = found(&[1], 0.8);
-    assert_eq!(quota.limiter().to_string(), "CPU quota of the receiver");
-    assert!(quota.remedy().contains("cpu.max"), "{quota:?}");
-    assert_eq!(found(&[1], 0.3).limiter().to_string(), "unknown");
-    // What runs on a CPU that it may use may be what it waits for.
-    assert_eq!(found(&[], 0.8).limiter().to_string(), "receiver's CPU");
-}
-
-#[test]
 fn what_used_too_little_is_not_what_a_thread_waits_for() {
     let rows = [
         (waiting(0.05, Some(0.01)), "other threads of the run"),
@@ -171,4 +146,48 @@ fn what_used_too_little_is_not_what_a_thread_waits_for() {
         let found = verdict(&shares, false);
         assert!(found.chosen.detail.starts_with(named), "{found:?}");
     }
+}
+
+/// The sender's shares of time with what its readings have in addition, by their number.
+fn shares(add: impl Fn(u64, &mut Sample)) -> [f64; 4] {
+    let half = Shares {
+        cpu: 0.2,
+        wait: 0.0,
+        napi: 0.0,
+        programs: None,
+    };
+    let mut ends = [Role::Sender, Role::Receiver].map(|role| end(role, &half));
+    let samples = ends[0].samples.iter_mut();
+    (0..).zip(samples).for_each(|(step, one)| add(step, one));
+    let run = Run::new(Workload::TcpStream, ends);
+    let times = Signals::of(&run.view()).sender.unwrap();
+    let shares = [times.paused, times.stolen, times.disk, times.blocked];
+    shares.map(|share| (100.0 * share).round())
+}
+
+#[test]
+fn a_sender_is_blocked_in_send_for_no_time_in_which_it_stands_still_or_has_nothing_queued() {
+    let late = |one: &mut Sample, step| one.paused_ns = step * 70 * MS;
+    let steal = |one: &mut Sample, step| one.cpus[0].steal = step * 8;
+    assert_eq!(shares(|_, _| ()), [0.0, 0.0, 0.0, 80.0]);
+    assert_eq!(shares(|step, one| late(one, step)), [70.0, 0.0, 0.0, 10.0]);
+    // Of 16 ticks of work on both CPUs, the hypervisor took 8: as much as the thread ran.
+    assert_eq!(shares(|step, one| steal(one, step)), [0.0, 20.0, 0.0, 60.0]);
+    let looks = |step, one: &mut Sample| {
+        one.threads[0].states = Some(States {
+            looks: step * 50,
+            stopped: step * 10,
+            uninterruptible: step * 20,
+        });
+    };
+    assert_eq!(shares(looks), [20.0, 0.0, 40.0, 20.0]);
+    let queued = |bytes| {
+        shares(move |_, one| {
+            one.sockets = vec![SocketMemory {
+                send_queue_bytes: bytes,
+                ..SocketMemory::default()
+            }];
+        })
+    };
+    assert_eq!([queued(1), queued(0)].map(|of| of[3]), [80.0, 22.0]);
 }

@@ -33,7 +33,7 @@ fn times(cpu: f64, wait: f64, slept: f64) -> Option<EndTimes> {
         wait,
         slept,
         blocked: 1.0 - cpu - wait - slept,
-        napi: 0.0,
+        ..EndTimes::default()
     })
 }
 
@@ -142,27 +142,6 @@ fn the_ends_are_told_by_where_their_time_goes() {
         ("the sender is throttled", &|of| {
             sender(of);
             of.throttled = [Some(0.6), Some(0.0)];
-        }),
-    ]));
-}
-
-#[test]
-fn a_thread_that_waits_while_nothing_else_runs_is_held_back() {
-    let held = |of: &mut Signals, held, wait| {
-        (of.sender, of.receiver) = (times(0.2, 0.0, 0.0), times(0.1, wait, 0.0));
-        of.held = [Some(0.0), Some(held)];
-    };
-    assert_snapshot!(verdicts(&[
-        ("the receiver waits for an idle CPU", &|of| held(
-            of, 0.68, 0.8
-        )),
-        ("others had the CPU for most of that time", &|of| {
-            held(of, 0.1, 0.8);
-        }),
-        ("it had time left", &|of| held(of, 0.3, 0.4)),
-        ("the rate changed", &|of| {
-            held(of, 0.68, 0.8);
-            of.trend = Some(3.0);
         }),
     ]));
 }
@@ -452,6 +431,60 @@ fn requests_are_paced_or_wait_for_answers_or_for_timers() {
         ("whose answers became slower", &|of| {
             requests(of, |_| ());
             of.trend = Some(0.46);
+        }),
+    ]));
+}
+
+#[test]
+fn an_end_that_stands_still_is_named_where_the_transfer_waits_for_it() {
+    // A path with a queue, whose sender is blocked for what is left of its time.
+    let still = |of: &mut Signals, idle, stand: fn(&mut EndTimes)| {
+        let mut sender = EndTimes {
+            cpu: 0.05,
+            ..EndTimes::default()
+        };
+        stand(&mut sender);
+        sender.blocked = 0.95 - sender.paused - sender.stolen - sender.disk;
+        (of.sender, of.receiver) = (Some(sender), times(0.1, 0.0, 0.0));
+        (of.idle, of.tcp.queueing) = (Some(idle), Some(4.0));
+    };
+    let receiver = |of: &mut Signals, closed| {
+        still(of, 0.0, |sender| sender.stolen = 0.8);
+        (of.sender, of.receiver) = (times(0.1, 0.0, 0.0), of.sender);
+        (of.tcp.rwnd_limited, of.tcp.queueing) = (Some(closed), Some(1.2));
+    };
+    let stopped = |times: &mut EndTimes| times.paused = 0.6;
+    assert_snapshot!(verdicts(&[
+        ("a stopped sender", &|of| still(of, 0.5, stopped)),
+        ("its buffer keeps the path full", &|of| still(
+            of, 0.02, stopped
+        )),
+        ("it keeps its rate", &|of| {
+            still(of, 0.5, stopped);
+            of.rate_kept = Some(0.99);
+        }),
+        ("a sender without memory", &|of| still(of, 0.5, |times| {
+            times.disk = 0.6;
+        })),
+        ("a receiver whose machine has no CPU", &|of| receiver(
+            of, 0.7
+        )),
+        ("its window stays open", &|of| receiver(of, 0.0)),
+        ("and the sender has no time", &|of| {
+            receiver(of, 0.0);
+            of.sender = times(0.98, 0.0, 0.0);
+        }),
+        ("a server that is stopped", &|of| {
+            requests(of, |_| ());
+            of.receiver = times(0.1, 0.0, 0.0).map(|times| EndTimes {
+                paused: 0.6,
+                ..times
+            });
+        }),
+        ("a receiver of datagrams that is stopped", &|of| {
+            lose(of, 10.0, 1000.0);
+            still(of, 0.5, stopped);
+            (of.sender, of.receiver) = (of.receiver, of.sender);
         }),
     ]));
 }

@@ -3,7 +3,7 @@
 use crate::bench::*;
 
 bitcost_testkit::trials! {
-    QuietHost: pacing_is_the_limiter_when_its_rate_is_reached, requests_are_bound_by_latency, shaper_is_named_with_its_interface;
+    QuietHost: pacing_is_the_limiter_when_its_rate_is_reached, requests_are_bound_by_latency, shaper_is_named_with_its_interface, an_end_that_is_stopped_is_named;
     Host: few_transactions_point_to_their_latency;
 }
 
@@ -46,6 +46,31 @@ fn shaper_is_named_with_its_interface() {
     assert_eq!(verdict["limiter"], "rate", "{verdict:#}");
     assert_eq!(verdict["words"], "link or shaper rate at sender h1-eth0");
     assert_says(verdict["remedy"].as_str().unwrap(), &["raise the rate"]);
+}
+
+/// Each end of a stream in turn is stopped for 80 of every 100 ms.
+fn an_end_that_is_stopped_is_named() {
+    for (device, end) in [("h1-eth0", "sender"), ("h2-eth0", "receiver")] {
+        let bench = Bench::new();
+        let words = ["test", "tcp", "-t", "2s", "--json", "--topology", "pair"];
+        let window = ["--receive-buffer", "256k"];
+        let running = bench.start(&[&words[..], &window].concat());
+        let agent = eventually(PATIENCE, "an agent", || {
+            bench.family.members_with("agent", device).pop()
+        });
+        let pid = Pid::from_raw(agent.try_into().unwrap()).unwrap();
+        // The agent ends before the program does.
+        while running.is_running() {
+            for (order, ms) in [(Signal::STOP, 80), (Signal::CONT, 20)] {
+                let _ = kill_process(pid, order);
+                thread::sleep(Duration::from_millis(ms));
+            }
+        }
+        let verdict = &running.finish(PATIENCE).with_code(0).json()["bottleneck"];
+        assert_eq!(verdict["limiter"], "paused", "{verdict:#}");
+        let words = verdict["words"].as_str().unwrap();
+        assert_eq!(words, format!("stopped program of the {end}"));
+    }
 }
 
 /// Of a run that is too short for a verdict the text names the figures to look at.

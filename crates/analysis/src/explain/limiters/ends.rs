@@ -119,10 +119,15 @@ pub static CPU_QUOTA: LimiterRow = LimiterRow {
     name: "cpu_quota",
     title: "CPU quota",
     remedy: "raise the CPU quota of the end's control group (cpu.max)",
-    evidence: "an end throttled 5 % of the time (`cpu.stat`); or on a CPU or waiting for one 75 %, and for 25 % of the time waiting for longer than anything else ran on the CPUs that it may use",
+    evidence: "an end throttled 5 % of the time (`cpu.stat`)",
     suspects: |signals, found| {
         let ends = [Role::Sender, Role::Receiver].into_iter();
-        found.extend(ends.flat_map(|role| quotas(signals, role)));
+        found.extend(ends.filter_map(|role| {
+            let share = signals.throttled[role as usize].filter(|share| *share > 0.0)?;
+            let counter = format!("{} throttled by its quota", role.name());
+            let found = CPU_QUOTA.suspect(0.88, vec![least(counter, share, THROTTLED)]);
+            Some(found.at(format!("of the {}", role.name())).of_change())
+        }));
     },
 };
 
@@ -144,36 +149,6 @@ pub static APPLICATION_PACING: LimiterRow = LimiterRow {
 /// The quota of the endpoint with this role.
 pub fn quota_of(role: Role) -> Limiter {
     CPU_QUOTA.placed(format!("of the {}", role.name()))
-}
-
-/// What a quota is said to do where the end's own control groups count it, and where they do not.
-fn quotas(signals: &Signals, role: Role) -> Vec<Candidate> {
-    const UNSEEN: &str = "its own control groups do not show it";
-    const FIND: &str = "find what limits its CPU time: cpu.max of the control groups above its own, CPUQuota= of a systemd unit, --cpus of a container, or real-time throttling (kernel.sched_rt_runtime_us)";
-    let (index, name) = (role as usize, role.name());
-    let place = format!("of the {name}");
-    let throttled = signals.throttled[index].filter(|share| *share > 0.0);
-    let counted = throttled.map(|share| {
-        let evidence = least(format!("{name} throttled by its quota"), share, THROTTLED);
-        CPU_QUOTA.suspect(0.88, vec![evidence])
-    });
-    let held = signals.held[index].zip(signals.end(role));
-    let held = held.filter(|(held, _)| *held > 0.0).map(|(held, times)| {
-        let longer = format!("{name} waiting for a CPU for longer than others ran there");
-        let busy = format!("{name} on a CPU or waiting for one");
-        let evidence = vec![
-            least(longer, held, CONTENDED),
-            least(busy, times.busy(), BUSY),
-        ];
-        let found = CPU_QUOTA.suspect(0.87, evidence);
-        match throttled {
-            Some(_) => found,
-            None => found.with_detail(UNSEEN).with_remedy(FIND),
-        }
-    });
-    let both = [counted, held].into_iter().flatten();
-    both.map(|found| found.at(place.clone()).of_change())
-        .collect()
 }
 
 /// Whether threads that poll are on a CPU without working.

@@ -10,6 +10,7 @@ mod evidence;
 mod lost;
 mod path;
 mod requests;
+mod stopped;
 mod windows;
 
 use serde::{Deserialize, Deserializer};
@@ -25,7 +26,9 @@ pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use windows::{CONGESTION_LOSS, RECEIVE_BUFFER, SEND_BUFFER};
 
-pub static LIMITERS: [&LimiterRow; 21] = [
+pub static LIMITERS: [&LimiterRow; 23] = [
+    &stopped::PAUSED,
+    &stopped::DISK,
     &beside::ACK_PATH,
     &windows::SLOW_START,
     &beside::COMPETING,
