@@ -10,7 +10,7 @@ use bitcost_stats::Interval;
 
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
-use crate::experiment::{Base, Ladder, apply, remedies};
+use crate::experiment::{Base, Ladder, advised, apply};
 use crate::explain::{ExplainedCell, Explanation, Limiter, Proof, explanation};
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::mesh::{MeshFindings, mesh};
@@ -132,7 +132,7 @@ impl Findings {
         }
         for (number, cell) in self.explanation.cells.iter_mut().enumerate() {
             let base = Base::of_cell(&self.summary, cell, number);
-            cell.remedies = base.map_or_else(Vec::new, |base| remedies(&base, cell));
+            cell.remedies = base.map_or_else(Vec::new, |base| advised(&base, cell));
         }
     }
 

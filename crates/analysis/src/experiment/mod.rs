@@ -25,6 +25,6 @@ pub use change::{Change, How};
 pub use choose::{Offers, relaxing};
 pub use ladder::{BLOCKS_LEAST, BLOCKS_MOST, End, FINALISTS, Kept, Ladder, Rung, SCREENING_BLOCKS};
 pub use proving::Proving;
-pub(crate) use remedies::remedies;
+pub(crate) use remedies::advised;
 pub use round::{Round, Run, blocks_planned, is_decided, is_loser, screened};
 pub use search::Search;

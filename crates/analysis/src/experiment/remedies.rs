@@ -4,6 +4,8 @@
 use bitcost_model::record::Role;
 use bitcost_model::settings::{Setting, find, options};
 
+use bitcost_stats::Interval;
+
 use super::base::Base;
 use super::change::{FLOWS, How, Kind, Offer, Row};
 use super::table::CHANGES;
@@ -11,6 +13,9 @@ use crate::explain::{ExplainedCell, Limiter, Remedy, Tried};
 
 /// The least gain that is one, as a ratio.
 const WORTH: f64 = 1.03;
+
+/// The least gain in one pair of runs that is one.
+const MUCH: f64 = 1.2;
 
 /// The rows that may find that a rate is not what limits, and do not raise it.
 const NO_RATE: [&str; 2] = ["congestion_control", "queue_limit"];
@@ -22,11 +27,11 @@ type Make = fn(&Base) -> Option<Remedy>;
 const OTHERWISE: [(&[&str], Make); 4] = [
     (&["application_pacing"], |base| {
         let is_stream = base.conditions.workload.is_byte_stream();
-        without(base, "rate_bps").filter(|_| is_stream)
+        without(base, "rate_bps", "no requested rate").filter(|_| is_stream)
     }),
     (
         &["queue_overflow", "path_loss", "udp_receive_buffer"],
-        |base| without(base, "burst_messages"),
+        |base| without(base, "burst_messages", "no bursts"),
     ),
     (
         &["latency", "wake_ups", "sender_cpu", "receiver_cpu"],
@@ -39,12 +44,12 @@ const OTHERWISE: [(&[&str], Make); 4] = [
 ];
 
 /// A setting of the test that is left away.
-fn without(base: &Base, name: &str) -> Option<Remedy> {
+fn without(base: &Base, name: &str, words: &str) -> Option<Remedy> {
     let setting = find(name)?;
     let is_set = (setting.is_set)(&base.conditions);
     is_set.then(|| Remedy {
         removes: Some(setting.option()),
-        ..in_words("leave it away")
+        ..in_words(words)
     })
 }
 
@@ -101,7 +106,7 @@ fn of_offer(offer: Offer) -> Remedy {
 
 /// What to do about what limits a cell, the best first: what was tried and gained, what its records say in words, and
 /// what was not tried, of each row first what is likeliest to be enough.
-pub(crate) fn remedies(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
+pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     let Some(verdict) = cell.verdict() else {
         return Vec::new();
     };
@@ -114,18 +119,14 @@ pub(crate) fn remedies(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     {
         let offers = row.offers(base).into_iter();
         let mut offers: Vec<Remedy> = offers.map(of_offer).collect();
-        offers.retain_mut(
-            |offer| match tried.iter().find(|one| one.label == offer.words) {
-                Some(one) => {
-                    let is_more =
-                        one.rate.value >= WORTH && one.rate.low.is_some_and(|low| low > 1.0);
-                    offer.gain = Some(one.rate).filter(|_| is_more);
-                    gaining.extend(is_more.then(|| offer.clone()));
-                    false
-                }
-                None => relaxes(row, verdict.limiter()),
-            },
-        );
+        offers.retain_mut(|offer| {
+            let mut tried = tried.iter();
+            let one = tried.find(|one| one.label == offer.words);
+            offer.gain = one.map(|one| one.rate).filter(is_more);
+            gaining.extend(offer.gain.is_some().then(|| offer.clone()));
+            let is_open = one.is_none_or(|one| one.rate.value >= WORTH);
+            is_open && offer.gain.is_none() && relaxes(row, verdict.limiter())
+        });
         // Of sizes the largest, unless the first is to set none.
         let is_size = row.name.starts_with("larger") || [FLOWS, "message_size"].contains(&row.name);
         let best = match offers.first() {
@@ -148,6 +149,14 @@ pub(crate) fn remedies(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     all.chain(first).chain(rest).collect()
 }
 
+/// Whether a rate is higher: by what cannot be chance, where one pair of runs shows it.
+fn is_more(rate: &Interval) -> bool {
+    match rate.low {
+        Some(low) => low > 1.0 && rate.value >= WORTH,
+        None => rate.value >= MUCH,
+    }
+}
+
 fn gain(remedy: &Remedy) -> f64 {
     remedy.gain.map_or(0.0, |gain| gain.value)
 }
@@ -160,8 +169,6 @@ fn relaxes(row: &Row, limiter: &Limiter) -> bool {
 #[cfg(test)]
 mod tests {
     use bitcost_model::conditions::{Conditions, Workload};
-    use bitcost_stats::Interval;
-
     use super::*;
     use crate::explain::{
         Candidate, Confidence, Decision, ExplainedRun, NotTried, Outcome, Proof, RunFigures,
@@ -214,7 +221,7 @@ mod tests {
         };
         let mut cell = ExplainedCell::new("test".to_owned(), vec![run]);
         cell.proof = Some(proof);
-        remedies(&base, &cell)
+        advised(&base, &cell)
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod cost;
 mod decide;
 mod execution;
 mod figures;
+mod foreign;
 mod hops;
 mod kept;
 mod limiter;

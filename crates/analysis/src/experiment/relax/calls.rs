@@ -80,6 +80,10 @@ pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
 }
 
 pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
+    // Each flow of datagrams would have the rate that one has.
+    if base.conditions.workload.is_datagram() && base.conditions.is_paced() {
+        return Vec::new();
+    }
     let offer = |times: u32| {
         let count = base.conditions.flows.saturating_mul(times).to_string();
         let keep = format!("{count} connections at the same time");

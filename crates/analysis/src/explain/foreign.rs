@@ -1,0 +1,78 @@
+//! What other programs mean for a verdict.
+
+use bitcost_model::harmless;
+use bitcost_model::record::Role;
+
+use crate::explain::limiter::{Limiter, Verdict};
+use crate::metrics::{RunView, cpu, programs, programs_cpus};
+
+/// The share of the time of its CPUs that an end must have lost to other programs for a verdict to say so.
+const LOST: f64 = 0.1;
+
+/// The CPU time of one program, in per cent of one CPU, from which it has no time left.
+const FULL_PCT: f64 = 90.0;
+
+/// What other programs took from a run. It is no limiter, and a caveat alone, unless it explains what is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Others {
+    /// The most that they can have had of the CPUs that sender and receiver may use, as a share of their time.
+    lost: [f64; 2],
+    /// A program that had a CPU nearly for itself.
+    full: Option<String>,
+}
+
+impl Others {
+    pub(super) fn of(run: &RunView) -> Others {
+        let lost = |role| {
+            let end = run.end(role);
+            let all = end.samples.first().map_or(1, |sample| sample.cpus.len());
+            let cpus = match end.pinned_cpus.len() {
+                0 => all as f64,
+                pinned => pinned as f64,
+            };
+            // On its own CPUs they had no more than it left.
+            let own = cpu::of_first_part(end).map_or(0.0, |(working, _)| working);
+            let taken = programs_cpus(run, role).unwrap_or(0.0);
+            (taken / cpus).min(1.0 - own / cpus)
+        };
+        let largest = [run.sender, run.receiver].map(|end| programs(end)?.1);
+        let mut full = largest.into_iter().flatten();
+        let full = full.find(|(_, pct)| *pct >= FULL_PCT);
+        Others {
+            lost: [Role::Sender, Role::Receiver].map(lost),
+            full: full.map(|(name, _)| harmless(&name)),
+        }
+    }
+
+    /// Adds to a verdict what they mean for it.
+    pub fn tell(&self, verdict: &mut Verdict) {
+        let detail = std::mem::take(&mut verdict.chosen.detail);
+        let all = [Some(detail), self.matters(verdict.limiter())];
+        let said = all.into_iter().flatten().filter(|words| !words.is_empty());
+        verdict.chosen.detail = said.collect::<Vec<_>>().join("; ");
+    }
+
+    /// How much faster a full CPU would be without them, or that one of them may be what is full between the ends.
+    fn matters(&self, limiter: &Limiter) -> Option<String> {
+        let end = match limiter.name() {
+            _ if limiter.is_on_the_path() => None,
+            "sender_cpu" | "packets_per_second" => Some(Role::Sender),
+            "receiver_cpu" => Some(Role::Receiver),
+            _ => None,
+        };
+        if let Some(end) = end {
+            let lost = self.lost[end as usize];
+            let (pct, times) = (100.0 * lost, 1.0 / (1.0 - lost));
+            return (LOST..1.0).contains(&lost).then(|| {
+                format!("without other programs, which took up to {pct:.0} % of its time, the rate could be {times:.1} times as high")
+            });
+        }
+        let is_between = limiter.is_on_the_path()
+            || limiter.is_unknown()
+            || ["path_loss", "congestion_window_loss"].contains(&limiter.name());
+        let name = self.full.as_ref().filter(|_| is_between)?;
+        Some(format!(
+            "{name} has no CPU time left: if it forwards the packets of this test, that is the limit"
+        ))
+    }
+}
