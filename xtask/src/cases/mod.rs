@@ -109,26 +109,31 @@ fn tested(row: &mut Row, own: &Own, program: &Path, stop: &AtomicBool) -> Result
     let remedies = row.verdict["remedies"].as_array().cloned();
     let mut is_changed = true;
     for remedy in remedies.into_iter().flatten().take(MOST) {
-        if row.is_useful() == Some(true) {
-            break;
+        // The command where the test or the service refuses the options.
+        let options = remedied(&words, &remedy);
+        let command = remedy["command"].is_string().then(|| words.clone());
+        for (test, by_root) in [(options, false), (command, true)] {
+            let Some(test) = test.filter(|_| row.is_useful() != Some(true)) else {
+                continue;
+            };
+            if is_changed {
+                drop(stand);
+                stand = Stand::up(own, program)?;
+            }
+            is_changed = by_root;
+            let made = if by_root {
+                stand.apply(&remedy)
+            } else {
+                Ok(())
+            };
+            let test = format!("{} {more}", test.join(" "));
+            let value = made.and_then(|()| stand.test(&test, stop)).ok();
+            let value = value.and_then(|measured| figure(&measured));
+            row.tried.push((remedy.clone(), value));
+            if value.is_some() {
+                break;
+            }
         }
-        if is_changed {
-            drop(stand);
-            stand = Stand::up(own, program)?;
-        }
-        let changed = remedied(&words, &remedy);
-        is_changed = changed.is_none() && remedy["command"].is_string();
-        if !is_changed && changed.is_none() {
-            continue;
-        }
-        let made = match is_changed {
-            true => stand.apply(&remedy),
-            false => Ok(()),
-        };
-        let test = changed.unwrap_or_else(|| words.clone()).join(" ");
-        let value = made.and_then(|()| stand.test(&format!("{test} {more}"), stop));
-        let value = value.ok().and_then(|measured| figure(&measured));
-        row.tried.push((remedy, value));
     }
     judged.map(drop)
 }

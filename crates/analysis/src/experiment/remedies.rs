@@ -168,12 +168,12 @@ fn relaxes(row: &Row, limiter: &Limiter) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bitcost_model::conditions::{Conditions, Workload};
     use super::*;
     use crate::explain::{
         Candidate, Confidence, Decision, ExplainedRun, NotTried, Outcome, Proof, RunFigures,
         Verdict, limiter,
     };
+    use bitcost_model::conditions::{Conditions, Workload};
 
     /// The remedies of a test with this limiter and these settings, with a change that was tried.
     fn of(

@@ -62,26 +62,27 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
             ..program(label, &[(buffer.setting, "auto")], keep)
         }));
     }
-    let most = match is_tuned {
-        true => base.sysctl(buffer.end, buffer.tuned),
-        false => base.sysctl(buffer.end, buffer.most),
+    let most = |name| -> Option<u64> {
+        let text = base.sysctl(buffer.end, name)?;
+        text.split_whitespace().last()?.parse().ok()
     };
-    let most: Option<u64> = most.and_then(|text| text.split_whitespace().last()?.parse().ok());
+    let [tuned, most] = [buffer.tuned, buffer.most].map(most);
     for bytes in TIMES.map(|times| rounded((fills * times).min(MOST_BYTES))) {
-        let is_over = most.is_some_and(|most| bytes > most);
+        let is_over = |most: Option<u64>| most.is_some_and(|most| bytes > most);
         let typed = bytes.to_string();
-        if !is_tuned {
+        // Autotuning may stay below what it may reach.
+        if !is_tuned || !(is_over(tuned) || is_over(most)) {
             let label = format!("{} {}", buffer.label, size(bytes));
             let keep = format!("setsockopt({}, {bytes})", buffer.option);
             let fixed = program(label, &[(buffer.setting, &typed)], keep);
-            offers.push(match is_over {
+            offers.push(match is_over(most) {
                 true => Err(NotTried {
                     command: Some(format!("sysctl -w {}={bytes}", buffer.most)),
                     ..fixed.untried(format!("{} allows less", buffer.most))
                 }),
                 false => Ok(fixed),
             });
-        } else if is_over {
+        } else if is_over(tuned) {
             let sysctl = buffer.tuned.rsplit('.').next().unwrap_or(buffer.tuned);
             let label = format!("{sysctl} max {}", size(bytes));
             let [receive, send] = [&RECEIVE, &SEND]
