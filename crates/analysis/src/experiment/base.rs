@@ -17,7 +17,7 @@ use crate::summary::Summary;
 const WINDOW_MS: f64 = 500.0;
 const WARMUP_MS: f64 = 150.0;
 const WINDOW_RTTS: f64 = 10.0;
-const WARMUP_RTTS: f64 = 5.0;
+const WARMUP_RTTS: [f64; 2] = [5.0, 10.0];
 
 /// Transactions that a window lasts for at least, so that one more or less changes their number by little.
 const TRANSACTIONS: f64 = 20.0;
@@ -168,7 +168,8 @@ impl Base {
         let window = (times * WINDOW_MS.max(WINDOW_RTTS * rtt_ms)).max(at_least);
         // The rate stands when the congestion control has ended its slow start.
         let ramp_ms = 1e3 * self.load.ramp_s.unwrap_or(0.0);
-        let warmup = (WARMUP_MS + WARMUP_RTTS * rtt_ms).max(ramp_ms);
+        let [least, most] = WARMUP_RTTS.map(|trips| WARMUP_MS + trips * rtt_ms);
+        let warmup = ramp_ms.clamp(least, most);
         let own = match screens || self.conditions.is_bounded() {
             true => 0.0,
             false => f64::from(self.conditions.warmup_ms),

@@ -214,12 +214,13 @@ impl<'a> Judged<'a> {
             && self.base.own_lab().is_none()
             && spared.all(|name| self.has(name, Decision::DoesNot));
         if is_window || change.row.name == FLOWS {
-            let suspects = self.base.next.iter();
-            let mut suspects = suspects.filter(|one| change.row.is_of(one));
-            return match self.base.is_lossy() {
-                true => limiter("congestion_window_loss", ""),
-                false if is_window => limiter("congestion_window_clamp", ""),
-                false => suspects.next().cloned(),
+            let mut suspects = self.base.next.iter();
+            let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
+            return match (self.base.is_lossy(), is_window) {
+                (true, _) => limiter("congestion_window_loss", ""),
+                (false, true) => limiter("congestion_window_clamp", ""),
+                // More of them get more of what others share.
+                (false, false) => suspect.or_else(|| limiter("competing_traffic", "")),
             };
         }
         match change.resource() {

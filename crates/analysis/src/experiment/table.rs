@@ -78,7 +78,7 @@ pub static CHANGES: [Row; 34] = [
     more("receive_size", &["receiver_cpu", "wake_ups", "slow_reader", "cpu_quota"], |base| calls::calls(base, &["receive_size_bytes", "receive_low_water_bytes"])),
     more(FLOWS,
         &["sender_cpu", "receiver_cpu", "receive_buffer", "send_buffer", "congestion_window_clamp",
-          "congestion_window_loss", "queue_overflow", "path_loss", "latency"],
+          "congestion_window_loss", "queue_overflow", "path_loss", "latency", "competing_traffic"],
         calls::more_flows),
     more("waiting", &["wake_ups", "latency", "receiver_cpu"], |base| calls::calls(base, &["waiting", "busy_poll_us"])),
     more("cpus", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups", "cpu_quota", "slow_reader", "udp_receive_buffer"], hosts::cpus),

@@ -200,7 +200,6 @@ fn what_makes_it_faster_is_the_remedy() {
     };
     let (findings, proof) = proof(faster);
     assert_eq!(proof.outcome, Outcome::Proved, "{proof:?}");
-    let verdict = findings.explanation.cells[0].verdict().expect("a verdict");
     let first = &findings.explanation.cells[0].remedies[0];
     assert_eq!(first.words, "4 flows");
     let gain = first.gain.expect("it was tried").value;
