@@ -145,6 +145,12 @@ impl Base {
         }
     }
 
+    /// Whether an end is stopped, or waits for a disk.
+    pub(super) fn stands_still(&self) -> bool {
+        let named = self.named.as_ref().map(Limiter::name);
+        matches!(named, Some("paused" | "disk"))
+    }
+
     /// The lab, where the test builds it.
     pub(super) fn own_lab(&self) -> Option<&LabSpec> {
         self.lab.as_ref().filter(|lab| lab.running.is_none())

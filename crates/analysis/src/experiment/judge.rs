@@ -393,6 +393,9 @@ fn moved(change: &Change, pool: &Round) -> Option<f64> {
 
 /// Why unchanged runs with these rates are no base of a proof.
 fn unsound(base: &Base, rates: &[f64]) -> Option<String> {
+    if base.stands_still() {
+        return Some("no change of a run relaxes an end that stands still".to_owned());
+    }
     let Some(middle) = median(rates) else {
         return Some("no unchanged run has a result".to_owned());
     };

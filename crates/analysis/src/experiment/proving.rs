@@ -40,6 +40,9 @@ impl<'a> Proving<'a> {
     /// The changes of the next round and its most blocks, where time is left for so many runs; absent where something is
     /// proved, or all was tried.
     pub fn next(&mut self, runs: usize, possible: Possible) -> Option<(Vec<Change>, u32)> {
+        if self.base.stands_still() {
+            return None;
+        }
         let rounds: Vec<&Round> = self.rounds.iter().collect();
         let judged = Judged::of(self.base, &rounds, &[]);
         // More flows are faster whatever holds one of them: what that is comes first where there is time.

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use bitcost_analysis::experiment::{Base, Change, Proving, Round, Run};
-use bitcost_analysis::explain::{Confidence, Decision, Outcome, Proof};
+use bitcost_analysis::explain::{Confidence, Decision, LIMITERS, Outcome, Proof};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::PlaceFacts;
 use bitcost_model::event::{Event, FORMAT};
@@ -190,6 +190,18 @@ fn nothing_is_proved_where_the_short_runs_differ_from_the_test() {
     assert_undecided(&differs, "short runs");
     let verdict = findings.explanation.cells[0].verdict().expect("a verdict");
     assert_ne!(verdict.confidence, Confidence::Proved);
+}
+
+#[test]
+fn nothing_is_tried_on_an_end_that_stands_still() {
+    let mut base = Base::of(&test(sender_limits)).expect("a test");
+    for name in ["paused", "disk"] {
+        let row = LIMITERS.into_iter().find(|row| row.name == name);
+        base.named = row.map(|row| row.placed("of the sender"));
+        let mut proving = Proving::new(&base);
+        assert!(proving.next(30, &|_| Ok(())).is_none());
+        assert_undecided(&proving.proof(), "stands still");
+    }
 }
 
 #[test]
