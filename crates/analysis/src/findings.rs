@@ -53,7 +53,8 @@ impl Base {
         let [cell] = &findings.explanation.cells[..] else {
             return None;
         };
-        Base::of_cell(&findings.summary, cell, 0).filter(|_| planned == 1)
+        let base = Base::of_cell(&findings.summary, cell, 0);
+        base.filter(|base| planned == 1 && base.rate > 0.0)
     }
 }
 

@@ -83,7 +83,12 @@ fn tested(row: &mut Row, own: &Own, program: &Path, stop: &AtomicBool) -> Result
     };
     row.measured = measured.to_owned();
     let more = format!("-t {SECONDS} {more}");
-    let figure = |(document, _): &(Value, f64)| median(document, measured).ok();
+    // A run in which all is lost is left out.
+    let lost = |document: &Value| !document["excluded"].is_null() && measured == "loss_pct";
+    let figure = |(document, _): &(Value, f64)| {
+        let value = median(document, measured).ok();
+        value.or(lost(document).then_some(100.0))
+    };
     let judged = stand.test(&format!("{} {more} --prove --budget 30s", own.test), stop);
     if let Ok(judged) = &judged {
         row.verdict = judged.0["bottleneck"].clone();

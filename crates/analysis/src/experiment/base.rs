@@ -78,7 +78,7 @@ pub(crate) fn rate_metric(conditions: &Conditions) -> Option<&'static Metric> {
 }
 
 impl Base {
-    /// The cell of this number as a test; absent where no run of it is used.
+    /// The cell of this number as a test; absent where no run of it is known.
     pub(crate) fn of_cell(
         summary: &Summary,
         explained: &ExplainedCell,
@@ -86,12 +86,13 @@ impl Base {
     ) -> Option<Base> {
         let cell = summary.planned.get(number)?;
         let metric = rate_metric(&cell.conditions)?;
+        let own = summary.runs.iter().filter(|row| row.cell == number);
+        let is_without = !own.clone().any(RunRow::is_used);
         let load = |row: &RunRow| {
-            let kept = row.kept.as_ref().filter(|_| row.cell == number)?;
-            let rate = row.used_value(metric).filter(|rate| *rate > 0.0)?;
-            Some((rate, kept.load))
+            let rate = row.used_value(metric).or(is_without.then_some(0.0));
+            Some((rate?, row.kept.as_ref()?.load))
         };
-        let mut runs: Vec<(f64, Load)> = summary.runs.iter().filter_map(load).collect();
+        let mut runs: Vec<(f64, Load)> = own.filter_map(load).collect();
         runs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (rate, load) = *runs.get(runs.len() / 2)?;
         let verdict = explained.verdict()?;

@@ -37,6 +37,11 @@ impl RunSignals {
         }
     }
 
+    /// Whether no datagram arrived.
+    pub fn lost_all(&self) -> bool {
+        self.signals.loss.is_some_and(|loss| loss.pct >= 100.0)
+    }
+
     /// What limited the run, as in [`explain_run`].
     pub fn verdict(&self, cost: Option<PacketCost>) -> Verdict {
         let signals = self.signals.clone();
@@ -63,7 +68,7 @@ fn too_little(signals: &Signals) -> Option<String> {
         ));
     }
     let nothing = signals.goodput_bps.is_none() && signals.transactions.is_none();
-    nothing.then(|| "nothing was delivered".to_owned())
+    (nothing && signals.loss.is_none()).then(|| "nothing was delivered".to_owned())
 }
 
 pub fn decide(signals: &Signals) -> Verdict {

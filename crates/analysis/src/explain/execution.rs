@@ -61,9 +61,14 @@ fn by_records<'a>(summary: &'a Summary) -> Explanation {
     let cells = &summary.planned;
     let kept = |row: &'a RunRow| Some((row, &**row.kept.as_ref()?));
     let used = summary.used().into_iter();
-    let runs: Vec<Vec<(&RunRow, &Kept)>> = used
+    let mut runs: Vec<Vec<(&RunRow, &Kept)>> = used
         .map(|rows| rows.into_iter().filter_map(kept).collect())
         .collect();
+    // A test from which nothing arrived has no result, and shows what was lost.
+    if runs.len() == 1 && runs[0].is_empty() {
+        let all = summary.runs.iter().filter_map(kept);
+        runs[0].extend(all.filter(|(_, kept)| kept.signals.lost_all()));
+    }
     let costs: Vec<(Vec<usize>, Vec<CostModel>)> = same_but_size(cells)
         .into_iter()
         .map(|group| {

@@ -144,9 +144,11 @@ fn unseen(signals: &Signals) -> Option<Candidate> {
     let evidence = datagrams(signals, "lost where nothing counted drops", unseen)?;
     let lost = PATH_LOSS.suspect(0.9, evidence).of_change();
     Some(match loss.largest {
-        Some(most) => lost.with_remedy(&format!(
-            "use messages that fit one packet (-l {most} or less): a datagram is lost when one of its fragments is"
-        )),
+        Some(most) => lost
+            .with_detail("fragmentation: a datagram is lost when one of its fragments is")
+            .with_remedy(&format!(
+                "use messages that fit one packet (-l {most} or less)"
+            )),
         None => lost,
     })
 }
