@@ -118,7 +118,7 @@ impl Execution {
     fn name_files(&mut self) {
         let skipped = usize::from(self.folders.len() < 2);
         let label = |of: &Outline| {
-            let names = of.names.iter().skip(skipped).map(String::as_str);
+            let names = of.names[skipped..].iter().map(String::as_str);
             match names.filter(|name| !name.is_empty()).collect::<Vec<_>>() {
                 words if words.is_empty() => "numbered".to_owned(),
                 words => words.join("/"),
@@ -211,10 +211,8 @@ impl Execution {
 
     fn shown(&self) -> Vec<String> {
         let names = SHOWN.split_whitespace();
-        names
-            .filter(|name| self.metrics.contains(*name))
-            .map(quoted)
-            .collect()
+        let known = names.filter(|name| self.metrics.contains(*name));
+        known.map(quoted).collect()
     }
 }
 
@@ -294,10 +292,9 @@ fn factors(found: &[Outline]) -> Vec<Factor> {
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.
 fn study(head: &Head, factors: &[Factor], metrics: &[String]) -> String {
-    let mut text = format!(
-        "title = {}\nquestion = \"What do these files of other programs say?\"\n",
-        quoted(&format!("Imported: {}", head.name))
-    );
+    let title = quoted(&format!("Imported: {}", head.name));
+    let question = "What do these files of other programs say?";
+    let mut text = format!("title = {title}\nquestion = \"{question}\"\n");
     for (name, levels) in factors {
         let label = |label: &Label| match label {
             Label::Number(number) => format!("{{ label = {number} }}"),
@@ -333,7 +330,6 @@ fn rows(factors: &[Factor]) -> &str {
 
 /// A string of TOML: as in JSON, and without DEL.
 fn quoted(words: &str) -> String {
-    serde_json::Value::from(words)
-        .to_string()
-        .replace('\u{7f}', "\\u007f")
+    let json = serde_json::Value::from(words).to_string();
+    json.replace('\u{7f}', "\\u007f")
 }

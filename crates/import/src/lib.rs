@@ -74,11 +74,8 @@ pub const FORMATS: &[Format] = &[
 ];
 
 pub fn known() -> String {
-    FORMATS
-        .iter()
-        .map(|format| format.0)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.0).collect();
+    names.join(", ")
 }
 
 /// The most bytes of a file, and of what a compressed one unpacks to.

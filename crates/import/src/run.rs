@@ -25,6 +25,9 @@ const ORDERED: [[&str; 2]; 5] = [
 ];
 const EDGES: f64 = 1.1;
 
+/// Why reading ended before its time.
+pub(crate) type Done = Result<(), String>;
+
 /// The most runs of a file.
 const MOST_RUNS: usize = 10_000;
 
@@ -156,9 +159,8 @@ impl Run {
         figures: &[(&'static str, Option<f64>)],
     ) {
         if self.imported.intervals.len() >= MOST_INTERVALS {
-            return self.note(format!(
-                "only its first {MOST_INTERVALS} intervals are kept"
-            ));
+            let first = format!("only its first {MOST_INTERVALS} intervals are kept");
+            return self.note(first);
         }
         let is_possible = |value: &f64| value.is_finite() && *value >= 0.0;
         if is_possible(&begin_s) && is_possible(&end_s) && end_s > begin_s {
@@ -190,18 +192,13 @@ impl Run {
     fn without_impossible(mut self) -> Run {
         let mut notes = Vec::new();
         self.imported.figures.retain(|name, value| {
-            let is_possible = value.is_finite()
-                && *value >= 0.0
-                && match name.as_str() {
-                    "loss_pct" => *value <= 100.0,
-                    "retransmits" => *value < WRAPPED,
-                    _ => true,
-                };
-            if !is_possible {
-                notes.push(format!(
-                    "{name} of {value} in the file is impossible; left out"
-                ));
-            }
+            let is_possible = match name.as_str() {
+                "loss_pct" => (0.0..=100.0).contains(value),
+                "retransmits" => (0.0..WRAPPED).contains(value),
+                _ => value.is_finite() && *value >= 0.0,
+            };
+            let note = format!("{name} of {value} in the file is impossible; left out");
+            notes.extend((!is_possible).then_some(note));
             is_possible
         });
         for [less, more] in ORDERED {
@@ -235,9 +232,8 @@ impl Run {
         own.intervals
             .extend(news.filter(|one| !ends.contains(&one.end)));
         own.notes.extend(other.notes);
-        own.notes.push(format!(
-            "{} is the other end of the test in {}",
-            other.file, own.file
-        ));
+        let files = (other.file, &own.file);
+        let note = format!("{} is the other end of the test in {}", files.0, files.1);
+        own.notes.push(note);
     }
 }

@@ -17,8 +17,8 @@ const HEAD_LINES: usize = 10_000;
 /// All flows, as version 2 writes them in CSV.
 const SUM: i32 = -1;
 
-/// The most flows of a run, and lines with rates that are held of it.
-const MOST_RATES: usize = 200_000;
+/// The most flows of a run, and lines that may be totals.
+const MOST_FLOWS: usize = 10_000;
 
 /// What each line of a form is, its program, a part that it has, and its words.
 static FORMS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
@@ -278,8 +278,6 @@ struct Reader<'a> {
     sums: Sums,
     /// There are intervals of all flows together.
     has_sum: bool,
-    /// Of each flow and end, whether it has begun, and whether it has gone on.
-    known: HashMap<(i32, bool, Option<bool>), [bool; 2]>,
     /// The port of version 2's listener, and the flows that come to it at the client.
     port: Option<String>,
     backs: HashSet<i32>,
@@ -291,7 +289,6 @@ struct Reader<'a> {
     /// The totals say which end counted.
     has_words: bool,
     is_three: bool,
-    is_nttcp: bool,
     /// The length of nuttcp's intervals so far.
     seconds: f64,
 }
@@ -316,7 +313,9 @@ impl Reader<'_> {
                 };
                 self.is_udp = line.word("udp").is_some();
                 self.port = line.word("port").map(str::to_owned);
-                self.is_nttcp = is == "head";
+                if is == "head" {
+                    self.run(tool);
+                }
             }
             "hosts" => {
                 if !self.rates.is_empty() {
@@ -352,7 +351,11 @@ impl Reader<'_> {
                 ];
                 self.run(tool).interval(Role::Receiver, span, &figures);
             }
-            _ if tool == "nttcp" && !self.is_nttcp => {}
+            _ if tool == "nttcp"
+                && self
+                    .run
+                    .as_ref()
+                    .is_none_or(|run| run.imported.tool != tool) => {}
             _ => return self.figures(line, runs),
         }
         Ok(())
@@ -377,12 +380,14 @@ impl Reader<'_> {
         // Outputs in a row: a flow begins again, and this is not the total of its intervals, which
         // text without ends may have of a single one.
         let begins = rate.span[0] == 0.0;
-        let [has_begun, goes_on] = *self.known.entry(rate.flow()).or_default();
-        let may_begin = hosts[0].is_some() || rate.end.is_some();
-        if begins && has_begun && !goes_on && may_begin {
+        let may_begin = match rate.end {
+            Some(_) => true,
+            None => hosts[0].is_some() && !self.sums.contains_key(&(rate.id, rate.is_back)),
+        };
+        let mut known = self.rates.iter().map(Rate::flow);
+        if begins && may_begin && known.any(|flow| flow == rate.flow()) {
             self.end(runs)?;
         }
-        self.known.entry(rate.flow()).or_default()[usize::from(!begins)] = true;
         self.has_words = has_words;
         self.hosts(hosts);
         self.last_s = self.last_s.max(rate.span[1]);
@@ -391,13 +396,13 @@ impl Reader<'_> {
         } else {
             self.interval(&rate);
         }
-        if self.rates.len().max(self.known.len()) > MOST_RATES {
-            let number = self.number;
-            return Err(format!(
-                "line {number}: a test of more than {MOST_RATES} flows"
-            ));
+        match self.rates.len().max(self.sums.len()) > MOST_FLOWS {
+            true => Err(format!(
+                "line {}: more than {MOST_FLOWS} flows",
+                self.number
+            )),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Keeps an interval: of the sum of all flows where there is one, and of the test's own direction.
@@ -470,7 +475,6 @@ impl Reader<'_> {
             number: self.number,
             way: self.way,
             is_udp: self.is_udp,
-            is_nttcp: self.is_nttcp,
             port: self.port.clone(),
             ..Reader::default()
         };
@@ -535,18 +539,9 @@ impl Reader<'_> {
         self.rates
             .iter()
             .for_each(|rate| rate.add_to(&mut self.sums));
-        let sums = self
-            .sums
-            .iter()
-            .map(|((_, is_back), [mbit, _])| (*is_back, *mbit));
-        let all = totals
-            .iter()
-            .map(|rate| (rate.is_back, rate.mbps))
-            .chain(sums);
-        let moved: HashSet<bool> = all
-            .filter(|(_, mbit)| *mbit > 0.0)
-            .map(|(is_back, _)| is_back)
-            .collect();
+        let mut moved: HashSet<bool> = known.iter().map(|(is_back, _)| *is_back).collect();
+        let sums = self.sums.iter().filter(|(_, [mbit, _])| *mbit > 0.0);
+        moved.extend(sums.map(|((_, is_back), _)| *is_back));
         let is_kept = |rate: &Rate| known.contains(&side(rate)) || !moved.contains(&rate.is_back);
         let (mut kept, zeros): (Vec<Rate>, Vec<Rate>) = totals.into_iter().partition(is_kept);
         for zero in zeros {
@@ -591,10 +586,8 @@ impl Reader<'_> {
         let (sent, received) = (of(false, Role::Sender), of(false, Role::Receiver));
         run.figure("send_throughput_mbps", mbps(&sent));
         run.figure("throughput_mbps", mbps(&received));
-        run.figure(
-            "background_throughput_mbps",
-            mbps(&of(true, Role::Receiver)),
-        );
+        let back = of(true, Role::Receiver);
+        run.figure("background_throughput_mbps", mbps(&back));
         if self.is_udp {
             let of_loss = match self.is_silent() && !self.way.is_server {
                 true => &sent,

@@ -30,7 +30,7 @@ impl Reader {
             has_options |= is_optioned;
             let gro_off = asked.mininet_compat && is_optioned;
             let ends = [near, far].map(|node| self.end(node, &link, &shaping, gro_off));
-            self.imported.topology.links.push(Link {
+            self.topology.links.push(Link {
                 ends,
                 mtu_bytes: MTU_BYTES,
             });
@@ -43,15 +43,10 @@ impl Reader {
 
     fn linked(&self, link: &Entry, key: &str, name: &Value) -> Result<String, String> {
         let name = word(name).ok_or_else(|| link.fault(format!("`{key}` is missing")))?;
-        if self.imported.topology.node(&name).is_some() {
+        if self.topology.node(&name).is_some() {
             return Ok(name);
         }
-        let names = self
-            .imported
-            .topology
-            .nodes
-            .iter()
-            .map(|node| node.name.as_str());
+        let names = self.topology.nodes.iter().map(|node| node.name.as_str());
         let hint = did_you_mean(&name, names);
         let name = name.escape_debug();
         Err(link.fault(format!("{key}: unknown node `{name}`{hint}")))
@@ -65,13 +60,13 @@ impl Reader {
         let mut egress = shaping.clone();
         let speedup = link.word("speedup").and_then(|speedup| number(&speedup));
         let is_rate = |speedup: &f64| *speedup > 0.0 && *speedup <= RATE_MAX_MBPS;
-        if let Some(speedup) = speedup.filter(is_rate).filter(|_| node.starts_with('s')) {
+        if let Some(speedup) = speedup.filter(|one| is_rate(one) && node.starts_with('s')) {
             with_rate(&mut egress, speedup);
         }
         End {
+            addresses: self.addresses.remove(&node).into_iter().collect(),
             node,
             device,
-            addresses: Vec::new(),
             egress,
             gro_off,
         }
@@ -89,9 +84,8 @@ impl Reader {
         }
         let limit = self.in_range(link, "max_queue_size", f64::from(u32::MAX))?;
         if !shaping.is_nothing() || limit.is_some() {
-            shaping.queue_limit = Some(QueueLimit::Packets(
-                limit.map_or(LIMIT_PACKETS, |limit| limit as u32).max(1),
-            ));
+            let packets = limit.map_or(LIMIT_PACKETS, |limit| limit as u32);
+            shaping.queue_limit = Some(QueueLimit::Packets(packets.max(1)));
         }
         let keys = link.opts.keys();
         for key in keys.filter(|key| !KNOWN.contains(&key.as_str())) {
@@ -106,10 +100,10 @@ impl Reader {
         let Some(word) = link.word(key) else {
             return Ok(None);
         };
-        let number = number(&word).ok_or_else(|| {
+        let Some(number) = number(&word) else {
             let word = word.escape_debug();
-            link.fault(format!("{key}: `{word}` is not a number"))
-        })?;
+            return Err(link.fault(format!("{key}: `{word}` is not a number")));
+        };
         if !(0.0..=most).contains(&number) {
             self.warn(link.fault(format!(
                 "{key}: {number} is not from 0 to {most}; ignored, as Mininet does"
@@ -132,16 +126,12 @@ impl Reader {
             "s" | "sec" | "secs" => Some(1e6),
             _ => None,
         };
-        let us = number(digits.trim())
-            .zip(scale)
-            .map(|(number, scale)| number * scale);
-        let us = us
-            .filter(|us| (0.0..=TIME_MAX_US).contains(us))
-            .ok_or_else(|| {
-                link.fault(format!(
-                    "{key}: `{shown}` is not a time; allowed: such as \"20ms\", up to a minute"
-                ))
-            })?;
+        let us = number(digits.trim()).and_then(|number| Some(number * scale?));
+        let Some(us) = us.filter(|us| (0.0..=TIME_MAX_US).contains(us)) else {
+            return Err(link.fault(format!(
+                "{key}: `{shown}` is not a time; allowed: such as \"20ms\", up to a minute"
+            )));
+        };
         if unit.is_empty() && us > 0.0 {
             self.warn(link.fault(format!(
                 "{key}: `{shown}` has no unit, and tc takes it for MICROSECONDS: {us} us are kept; if milliseconds were meant, write \"{shown}ms\""
@@ -156,9 +146,8 @@ fn with_rate(shaping: &mut Shaping, mbps: f64) {
     shaping.rate_bps = Some((mbps * 1e6).round() as u64);
     shaping.burst_bytes = Some(BURST_BYTES);
     shaping.shaper = Shaper::Htb;
-    shaping
-        .queue_limit
-        .get_or_insert(QueueLimit::Packets(LIMIT_PACKETS));
+    let limit = QueueLimit::Packets(LIMIT_PACKETS);
+    shaping.queue_limit.get_or_insert(limit);
 }
 
 fn number(word: &str) -> Option<f64> {

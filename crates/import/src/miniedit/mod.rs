@@ -18,7 +18,7 @@ use bitcost_model::topology::{
     Address, At, Node, NodeKind, Problem, Route, Topology, is_node_name,
 };
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     pub topology: Topology,
     /// Differences from Mininet, and faults of the file, one sentence each.
@@ -140,10 +140,12 @@ fn parse(text: &str) -> Result<File, String> {
 
 #[derive(Default)]
 struct Reader {
-    imported: Imported,
+    topology: Topology,
+    warnings: Vec<String>,
+    commands: Vec<FileCommand>,
     ports: BTreeMap<String, usize>,
+    /// Those of nodes without a device yet.
     addresses: BTreeMap<String, Address>,
-    gateways: BTreeMap<String, Ipv4Addr>,
 }
 
 /// Reads a file's text.
@@ -167,7 +169,7 @@ fn read(text: &str, options: Options) -> Result<Imported, String> {
 
 impl Reader {
     fn warn(&mut self, sentence: impl Into<String>) {
-        self.imported.warnings.push(sentence.into());
+        self.warnings.push(sentence.into());
     }
 
     /// What a file has apart from nodes and links; the result is the network of its hosts.
@@ -215,28 +217,35 @@ impl Reader {
             let name = self.name(&mut host, "h")?;
             let address = host_address(&host, base).map_err(|why| host.fault(why))?;
             self.addresses.insert(name.clone(), address);
+            let mut routes = Vec::new();
             if let Some(via) = host.word("defaultRoute") {
                 let via = via.trim_start_matches("via ").trim();
-                let gateway = via.parse().map_err(|_| {
+                let via: Ipv4Addr = via.parse().map_err(|_| {
                     let via = via.escape_debug();
                     host.fault(format!("defaultRoute: `{via}` is not an address"))
                 })?;
-                self.gateways.insert(name.clone(), gateway);
+                let (to, via) = (Address::new(Ipv4Addr::UNSPECIFIED, 0), via.into());
+                match address.has(via) {
+                    true => routes.push(Route { to, via }),
+                    false => self.warn(format!(
+                        "host {name}: its defaultRoute {via} is not in its network; left out"
+                    )),
+                }
             }
-            self.node(name, NodeKind::Host, &host);
+            self.node((name, NodeKind::Host, routes), &host);
         }
         Ok(())
     }
 
     fn switches(&mut self, switches: Vec<Entry>, base: Network) -> Result<(), String> {
         // Mininet counts every host that it adds, and counts routers as hosts.
-        let mut hosts = self.imported.topology.nodes.len() as u64;
+        let mut hosts = self.topology.nodes.len() as u64;
         for mut switch in switches {
             let kind = switch.word("switchType").unwrap_or("default".to_owned());
             if kind != "legacyRouter" {
                 let name = self.name(&mut switch, "s")?;
                 self.note_switch(&switch, &kind);
-                self.node(name, NodeKind::Switch, &switch);
+                self.node((name, NodeKind::Switch, Vec::new()), &switch);
                 continue;
             }
             let name = self.name(&mut switch, "r")?;
@@ -247,7 +256,7 @@ impl Reader {
             self.warn(switch.fault(format!(
                 "only its first device has an address ({ip}), as in Mininet; others come from its start command"
             )));
-            self.node(name, NodeKind::Router, &switch);
+            self.node((name, NodeKind::Router, Vec::new()), &switch);
         }
         Ok(())
     }
@@ -269,7 +278,7 @@ impl Reader {
         let name = entry.word("hostname").or_else(numbered);
         let name = name.ok_or_else(|| entry.fault("it has neither a hostname nor a number"))?;
         let shown = name.escape_debug();
-        if self.imported.topology.node(&name).is_some() {
+        if self.topology.node(&name).is_some() {
             return Err(entry.fault(format!("the name `{shown}` is used twice")));
         }
         if !is_node_name(&name) {
@@ -282,7 +291,7 @@ impl Reader {
     }
 
     /// Adds a node, with the options that every kind of node can have.
-    fn node(&mut self, name: String, kind: NodeKind, entry: &Entry) {
+    fn node(&mut self, (name, kind, routes): (String, NodeKind, Vec<Route>), entry: &Entry) {
         for key in IGNORED.split_whitespace().filter(|key| entry.has(key)) {
             self.warn(entry.fault(format!("{key}: ignored")));
         }
@@ -294,72 +303,42 @@ impl Reader {
         }
         for when in ["start", "stop"] {
             let command = entry.word(&format!("{when}Command"));
-            self.imported
-                .commands
-                .extend(command.map(|command| FileCommand {
-                    node: name.clone(),
-                    when,
-                    text: command.escape_debug().to_string(),
-                }));
+            self.commands.extend(command.map(|command| FileCommand {
+                node: name.clone(),
+                when,
+                text: command.escape_debug().to_string(),
+            }));
         }
         self.ports
             .insert(name.clone(), kind.first_port() + external);
-        self.imported.topology.nodes.push(Node {
-            name,
-            kind,
-            routes: Vec::new(),
-        });
+        self.topology.nodes.push(Node { name, kind, routes });
     }
 
     fn finish(mut self) -> Result<Imported, String> {
-        let mut addresses = self.addresses.clone();
-        for end in self.imported.topology.ends_mut() {
-            end.addresses.extend(addresses.remove(&end.node));
-        }
-        for name in addresses.into_keys() {
-            if self.imported.topology.hosts().any(|host| host.name == name) {
+        for name in std::mem::take(&mut self.addresses).into_keys() {
+            if self.topology.hosts().any(|host| host.name == name) {
                 self.warn(format!("host {name}: it has no link, and is left out"));
-                self.imported
-                    .topology
-                    .nodes
-                    .retain(|node| node.name != name);
+                self.topology.nodes.retain(|node| node.name != name);
             }
         }
-        self.routes();
-        for index in self.imported.topology.loop_links().into_iter().rev() {
-            let [near, far] = self.imported.topology.links.remove(index).ends;
+        for index in self.topology.loop_links().into_iter().rev() {
+            let [near, far] = self.topology.links.remove(index).ends;
             self.warn(format!(
                 "links[{index}] ({} - {}): it closes a loop of switches; left out, as a spanning tree leaves it out",
                 near.node, far.node
             ));
         }
-        self.imported
-            .topology
+        self.topology
             .check()
             .map_err(|Problem { at, message }| match at {
                 At::Link(index) => format!("links[{index}]: {message}"),
                 _ => message,
             })?;
-        Ok(self.imported)
-    }
-
-    fn routes(&mut self) {
-        for node in &mut self.imported.topology.nodes {
-            let (name, own) = (&node.name, self.addresses.get(&node.name));
-            let Some(via) = self.gateways.get(name) else {
-                continue;
-            };
-            if own.is_some_and(|own| own.has((*via).into())) {
-                node.routes.push(Route {
-                    to: Address::new(Ipv4Addr::UNSPECIFIED, 0),
-                    via: (*via).into(),
-                });
-            } else {
-                self.imported.warnings.push(format!(
-                    "host {name}: its defaultRoute {via} is not in its network; left out"
-                ));
-            }
-        }
+        Ok(Imported {
+            topology: self.topology,
+            warnings: self.warnings,
+            commands: self.commands,
+        })
     }
 }
 

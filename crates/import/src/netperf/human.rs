@@ -16,21 +16,19 @@ const SENT: &str = "sender_send_socket sender_send_size elapsed_time messages_se
 const RECEIVED: &str = "receiver_recv_socket remote_elapsed_time messages_received \
     remote_recv_throughput remote_cpu_util remote_sd";
 
-/// The rows of the tables below a banner; none where they have another form.
+/// The rows of the tables below a banner; an empty one where they have another form.
 pub(super) fn rows(banner: &Banner, lines: &[&str]) -> Vec<Row> {
     match stacked(lines) {
-        rows if rows.is_empty() => classic(banner, lines).into_iter().collect(),
+        rows if rows.is_empty() => vec![classic(banner, lines).unwrap_or_default()],
         rows => rows,
     }
 }
 
 /// Lines that are all numbers are rows; their number of columns says what they are.
 fn classic(banner: &Banner, lines: &[&str]) -> Option<Row> {
-    let numbers: Vec<Vec<&str>> = lines
-        .iter()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .filter(|words| !words.is_empty() && words.iter().all(|word| is_number(word)))
-        .collect();
+    let lists = lines.iter().map(|line| line.split_whitespace().collect());
+    let is_row = |words: &Vec<&str>| !words.is_empty() && words.iter().all(|one| is_number(one));
+    let numbers: Vec<Vec<&str>> = lists.filter(is_row).collect();
     let row = |names: &str, counts: [usize; 2]| {
         let values = numbers.iter().find(|row| counts.contains(&row.len()))?;
         Some(named(names, values))
@@ -53,10 +51,8 @@ fn classic(banner: &Banner, lines: &[&str]) -> Option<Row> {
         _ if is_transactions => row(TRANSACTIONS, [6, 10])?,
         _ => row(STREAM, [5, 9])?,
     };
-    let units = lines
-        .iter()
-        .flat_map(|line| line.split_whitespace())
-        .find(|word| word.contains('/') && mbps(1.0, word).is_some());
+    let mut words = lines.iter().flat_map(|line| line.split_whitespace());
+    let units = words.find(|word| word.contains('/') && mbps(1.0, word).is_some());
     if let Some(units) = units.or(is_transactions.then_some("Trans/s")) {
         found.push(("throughput_units".to_owned(), units.to_owned()));
     }
@@ -106,9 +102,8 @@ fn stacked(lines: &[&str]) -> Vec<Row> {
             break;
         };
         rest = &rest[value..];
-        let more = rest[1..]
-            .iter()
-            .take_while(|line| !is_blank(line) && is_value(line));
+        let more = rest[1..].iter();
+        let more = more.take_while(|line| !is_blank(line) && is_value(line));
         let (values, after) = rest.split_at(1 + more.count());
         for line in values {
             let values = titles.iter().cloned().zip(parts(line, &begins));
@@ -135,9 +130,8 @@ fn begins(heads: &[&str]) -> Vec<usize> {
     let lines: Vec<Vec<char>> = heads.iter().map(|line| line.chars().collect()).collect();
     let width = lines.iter().map(Vec::len).max().unwrap_or(0);
     let blank = |place: usize| {
-        lines
-            .iter()
-            .all(|line| line.get(place).is_none_or(|letter| *letter == ' '))
+        let mut letters = lines.iter().filter_map(|line| line.get(place));
+        letters.all(|letter| *letter == ' ')
     };
     (0..width)
         .filter(|place| !blank(*place) && (*place == 0 || blank(place - 1)))

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use self::banner::Banner;
 use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
-use crate::run::{Run, Runs};
+use crate::run::{Done, Run, Runs};
 
 /// The longest line, in bytes, and the most lines of a table for people, of pairs of a run, and of
 /// warnings about one.
@@ -32,16 +32,13 @@ pub(crate) fn is(text: &str) -> bool {
         is_first = false;
         is_header
     };
-    text.lines()
-        .any(|line| Banner::of(line).is_some() || is_known_pair(line))
-        || text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .take(HEAD_LINES)
-            .any(is_header)
+    let mut head = text.lines().filter(|line| !line.trim().is_empty());
+    let mut lines = text.lines();
+    lines.any(|line| Banner::of(line).is_some() || is_known_pair(line))
+        || head.by_ref().take(HEAD_LINES).any(is_header)
 }
 
-pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
+pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
     let mut reader = Reader {
         file,
         is_first: true,
@@ -57,28 +54,24 @@ pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String
     let strange: Vec<String> = reader.strange.iter().map(u64::to_string).collect();
     let strange = strange.join(", ");
     match runs.last() {
-        _ if strange.is_empty() => {}
-        Some(last) => last.note(format!(
-            "{file}: lines that are not rows were left out: {strange}"
-        )),
-        None => {
-            return Err(format!(
-                "it has no run: these lines do not have as many values as its header: {strange}"
-            ));
+        _ if strange.is_empty() => Ok(()),
+        Some(last) => {
+            let left = "lines that are not rows were left out";
+            last.note(format!("{file}: {left}: {strange}"));
+            Ok(())
         }
+        None => Err(format!(
+            "it has no run: these lines do not have as many values as its header: {strange}"
+        )),
     }
-    Ok(())
 }
 
 /// A width in netperf's warning about results that vary by more than was requested; absent for
 /// other lines.
 fn width(line: &str) -> Option<String> {
     let (what, share) = line.trim().strip_prefix("!!!")?.rsplit_once(':')?;
-    let what = what
-        .trim()
-        .trim_start_matches("Confidence intervals: ")
-        .trim();
-    let share = share.trim();
+    let what = what.trim().trim_start_matches("Confidence intervals: ");
+    let (what, share) = (what.trim(), share.trim());
     share.ends_with('%').then(|| format!("{what} {share}"))
 }
 
@@ -89,10 +82,9 @@ fn is_interim(line: &str) -> bool {
 
 /// `SELECTOR=value`
 fn pair(line: &str) -> Option<(&str, &str)> {
-    let is_letter =
-        |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
-    line.split_once('=')
-        .filter(|(name, _)| !name.is_empty() && name.chars().all(is_letter))
+    let is_letter = |letter| matches!(letter, 'A'..='Z' | '0'..='9' | '_');
+    let pair = line.split_once('=');
+    pair.filter(|(name, _)| !name.is_empty() && name.chars().all(is_letter))
 }
 
 fn fields(line: &str) -> Option<Vec<String>> {
@@ -147,7 +139,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn line(&mut self, number: u64, line: &'a str, runs: &mut Runs) -> Result<(), String> {
+    fn line(&mut self, number: u64, line: &'a str, runs: &mut Runs) -> Done {
         if let Some(banner) = Banner::of(line) {
             self.end(runs)?;
             *self = Reader {
@@ -180,7 +172,7 @@ impl<'a> Reader<'a> {
 
     /// A header, a row below one, or a line of a table for people. A repeated header, as in
     /// concatenated outputs, starts another table.
-    fn values(&mut self, number: u64, line: &'a str, runs: &mut Runs) -> Result<(), String> {
+    fn values(&mut self, number: u64, line: &'a str, runs: &mut Runs) -> Done {
         let Some(mut values) = fields(line).filter(|_| !line.trim().is_empty()) else {
             self.keep(line);
             return Ok(());
@@ -218,13 +210,7 @@ impl<'a> Reader<'a> {
 
     /// Takes a run. Its row is empty where its test did not finish; `is_strict` for one below a
     /// header, whose values must have the form that their columns require.
-    fn push(
-        &mut self,
-        line: u64,
-        row: &Row,
-        is_strict: bool,
-        runs: &mut Runs,
-    ) -> Result<(), String> {
+    fn push(&mut self, line: u64, row: &Row, is_strict: bool, runs: &mut Runs) -> Done {
         self.has_run = true;
         let mut run = Run::of("netperf", self.file);
         run.imported.place = Some(format!("line {line}"));
@@ -236,9 +222,8 @@ impl<'a> Reader<'a> {
         banner.iter().for_each(|banner| banner.levels(&mut run));
         let widths = std::mem::take(&mut self.widths).join(", ");
         if !widths.is_empty() {
-            run.note(format!(
-                "netperf did not reach the interval that -I asks for: {widths}"
-            ));
+            let missed = "netperf did not reach the interval that -I asks for";
+            run.note(format!("{missed}: {widths}"));
         }
         if row.is_empty() {
             let error = "no row of results with known columns: the test did not finish, or its \
@@ -248,7 +233,7 @@ impl<'a> Reader<'a> {
         runs.push(run)
     }
 
-    fn end_pairs(&mut self, runs: &mut Runs) -> Result<(), String> {
+    fn end_pairs(&mut self, runs: &mut Runs) -> Done {
         let pairs = std::mem::take(&mut self.pairs);
         if pairs.keys().any(|name| is_known(name)) {
             self.push(self.pairs_line, &pairs.into_iter().collect(), false, runs)?;
@@ -256,16 +241,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn end(&mut self, runs: &mut Runs) -> Result<(), String> {
+    fn end(&mut self, runs: &mut Runs) -> Done {
         self.end_pairs(runs)?;
         let Some((line, banner)) = self.banner.as_ref().filter(|_| !self.has_run) else {
             return Ok(());
         };
-        let (line, mut rows) = (*line, human::rows(banner, &self.lines));
-        if rows.is_empty() {
-            rows.push(Row::new());
-        }
-        rows.iter()
-            .try_for_each(|row| self.push(line, row, false, runs))
+        let (line, rows) = (*line, human::rows(banner, &self.lines));
+        let mut rows = rows.iter();
+        rows.try_for_each(|row| self.push(line, row, false, runs))
     }
 }

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use bitcost_import::{ImportError, Run, read};
 use bitcost_model::event::Event;
 use bitcost_model::imported::ImportedInterval;
+use bitcost_model::plan::Plan;
 use bitcost_model::study::Label;
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -208,11 +209,8 @@ fn an_execution_has_a_study_that_can_be_read_and_a_cell_per_combination() {
     .iter()
     .flat_map(|f| found(f))
     .collect();
-    let events = bitcost_import::execution(runs, head());
-    let Event::ExecutionBegan { study_text, .. } = &events[0] else {
-        panic!("{:?}", events[0])
-    };
-    let study = bitcost_study::Study::parse("x.toml", study_text)
+    let (study_text, plan) = planned(runs);
+    let study = bitcost_study::Study::parse("x.toml", &study_text)
         .unwrap_or_else(|error| panic!("{error}\n{study_text}"));
     assert!(
         study
@@ -220,9 +218,6 @@ fn an_execution_has_a_study_that_can_be_read_and_a_cell_per_combination() {
             .iter()
             .any(|factor| factor.name == "message_size_bytes")
     );
-    let Event::Planned { plan } = &events[1] else {
-        panic!("{:?}", events[1])
-    };
     assert_eq!(plan.runs.len(), 18);
     assert!(
         plan.cells
@@ -246,16 +241,10 @@ fn background_figures_are_shown_and_equal_labels_are_one_level() {
         run.imported.levels = [("brand".to_owned(), label)].into();
         run.imported.tool = "x".into();
     }
-    let events = bitcost_import::execution(runs, head());
-    let Event::ExecutionBegan { study_text, .. } = &events[0] else {
-        panic!("{:?}", events[0])
-    };
+    let (study_text, plan) = planned(runs);
     for metric in ["background_throughput_mbps", "jitter_us"] {
         assert!(study_text.contains(metric), "{metric}: {study_text}");
     }
-    let Event::Planned { plan } = &events[1] else {
-        panic!("{:?}", events[1])
-    };
     assert_eq!((plan.cells.len(), plan.blocks), (1, 2));
 }
 
@@ -276,61 +265,20 @@ fn nttcp_has_a_line_for_each_endpoint() {
     assert!((figure(run, "sender_thread_cpu_us_per_kib") - 0.02e6 / 8192.0).abs() < 1e-9);
 }
 
-/// Files of users: the figure that each must have, and words that a note of it must have.
-#[test]
-fn what_users_reported_is_read() {
-    let files: [(&str, &[&str]); 12] = [
-        (
-            "bidir-3.9.json throughput_mbps=880.0 retransmits=7.0 background_throughput_mbps=160.0",
-            &[],
-        ),
-        (
-            "own-3.9-bidir.json throughput_mbps=11136.0 background_throughput_mbps=14435.1",
-            &[],
-        ),
-        (
-            "udp-R-3.7.json throughput_mbps=960.3 loss_pct=66.4",
-            &["derived"],
-        ),
-        ("sender-full.json sender_process_cpu_pct=99.6", &[]),
-        ("ctrl-c.json throughput_mbps=1000.0", &["\"^C\""]),
-        ("escape.json throughput_mbps=1000.0", &["no JSON"]),
-        (
-            "notice.json throughput_mbps=1000.0",
-            &["Defaulted container"],
-        ),
-        ("wrapped.json throughput_mbps=1000.0", &[]),
-        (
-            "confidence.csv latency_p50_us=2048.0 latency_p90_us=2372.0",
-            &["11.837 % wide, after 20 iterations", "was not reached"],
-        ),
-        ("flent.json throughput_mbps=937.5", &[]),
-        ("flent.json.gz background_latency_mean_us=200.0", &[]),
-        ("iperf3.txt throughput_mbps=938.0 retransmits=3.0", &[]),
-    ];
-    for (figures, noted) in files {
-        let (name, figures) = figures.split_once(' ').expect("a file and its figures");
-        let run = one(&format!("reported/{name}"));
-        for (metric, expected) in figures.split(' ').filter_map(|pair| pair.split_once('=')) {
-            let share = figure(&run, metric) / expected.parse::<f64>().expect(metric);
-            assert!((share - 1.0).abs() < 1e-3, "{name}: {metric} {share}");
-        }
-        let notes = run.imported.notes.join("; ");
-        assert!(
-            noted.iter().all(|part| notes.contains(part)),
-            "{name}: {notes}"
-        );
+/// The study and the plan of an execution of these runs.
+fn planned(runs: Vec<Run>) -> (String, Plan) {
+    match &bitcost_import::execution(runs, head())[..2] {
+        [
+            Event::ExecutionBegan { study_text, .. },
+            Event::Planned { plan },
+        ] => (study_text.clone(), plan.clone()),
+        others => panic!("{others:?}"),
     }
-    assert_eq!(found("reported/array.json").len(), 2);
 }
 
 /// The cells of these files' runs, by their factors and labels, with the number of runs.
 fn cells(files: &[&str]) -> Vec<(String, usize)> {
-    let runs = files.iter().flat_map(|file| found(file)).collect();
-    let events = bitcost_import::execution(runs, head());
-    let Event::Planned { plan } = &events[1] else {
-        panic!("{:?}", events[1])
-    };
+    let (_, plan) = planned(files.iter().flat_map(|file| found(file)).collect());
     let name = |(name, label): &(String, Label)| format!("{name}={label}");
     let cells = plan.cells.iter().enumerate().map(|(at, cell)| {
         let levels: Vec<String> = cell.levels.iter().map(name).collect();
@@ -365,10 +313,7 @@ fn files_of_a_name_in_other_folders_are_other_cells() {
     let of = |files: &[&str]| {
         let text = fixture("reported/ctrl-c.json");
         let runs = files.iter().flat_map(|file| read(file, &text).expect(file));
-        let events = bitcost_import::execution(runs.collect(), head());
-        let Event::Planned { plan } = &events[1] else {
-            panic!("{:?}", events[1])
-        };
+        let (_, plan) = planned(runs.collect());
         let label = |(name, label): &(String, Label)| (name == "file").then(|| label.to_string());
         let labels = plan.cells.iter().flat_map(|cell| &cell.levels);
         labels.filter_map(label).collect::<Vec<_>>()
