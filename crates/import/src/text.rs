@@ -21,10 +21,14 @@ const SUM: i32 = -1;
 const MOST_FLOWS: usize = 10_000;
 
 /// What each line of a form is, its program, a part that it has, and its words.
-static FORMS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+static FORMS: LazyLock<Vec<[&str; 4]>> = LazyLock::new(|| {
     let lines = include_str!("text.txt").lines();
     let rows = lines.filter(|line| !line.starts_with('#'));
-    rows.map(|line| line.split(" | ").collect()).collect()
+    let rows = rows.map(|line| {
+        let mut parts = line.split(" | ");
+        [(); 4].map(|()| parts.next().unwrap_or_default())
+    });
+    rows.collect()
 });
 
 /// A line that has a form, and its words by the names that the form gives them.
@@ -38,20 +42,13 @@ struct Line<'a> {
 /// The words at the places that a form names.
 fn named<'a>(fields: &'static str, words: &[&'a str]) -> Option<HashMap<&'static str, &'a str>> {
     let mut named = HashMap::new();
-    for field in fields.split(' ') {
+    for field in fields.split_whitespace() {
         let mut parts = field.splitn(3, ':');
         let (name, steps, anchor) = (parts.next()?, parts.next()?, parts.next()?);
-        let begin = match anchor {
-            "^" => Some(-1),
-            _ => words
-                .iter()
-                .position(|word| *word == anchor)
-                .map(|place| place as isize),
-        };
-        let place = begin
-            .zip(steps.parse().ok())
-            .map(|(begin, steps): (_, isize)| begin + steps);
-        let word = place.and_then(|place| words.get(usize::try_from(place).ok()?));
+        let place = words.iter().position(|word| *word == anchor);
+        let place = place.map_or((anchor == "^").then_some(-1), |place| Some(place as isize));
+        let steps: isize = steps.parse().ok()?;
+        let word = place.and_then(|place| words.get(usize::try_from(place + steps).ok()?));
         match word.filter(|word| !name.ends_with('!') || number(word).is_some()) {
             None if name.ends_with('?') => None,
             word => named.insert(name.trim_end_matches(['!', '?']), *word?),
@@ -66,15 +63,9 @@ impl<'a> Line<'a> {
             .split([' ', '\t', '=', '[', ']', '(', ')', ','])
             .filter(|word| !word.is_empty())
             .collect();
-        FORMS.iter().find_map(|form| {
-            let [is, tool, mark, fields @ ..] = &form[..] else {
-                return None;
-            };
-            let words = match fields {
-                _ if !text.contains(mark) => return None,
-                [fields] => named(fields, &words)?,
-                _ => HashMap::new(),
-            };
+        let mut forms = FORMS.iter().filter(|[_, _, mark, _]| text.contains(mark));
+        forms.find_map(|&[is, tool, _, fields]| {
+            let words = named(fields, &words)?;
             Some(Line {
                 is,
                 tool,
@@ -118,12 +109,11 @@ fn flow(word: &str) -> Option<i32> {
 
 pub(crate) fn is(text: &str) -> bool {
     let own = ["interval", "failure", "head", "half", "result"];
-    let is_own = |line: &str| {
-        line.len() <= LINE_BYTES
-            && (Rate::of(line).is_some()
-                || Line::of(line).is_some_and(|line| own.contains(&line.is)))
+    let is_own = |line| {
+        Rate::of(line).is_some() || Line::of(line).is_some_and(|line| own.contains(&line.is))
     };
-    text.lines().take(HEAD_LINES).any(is_own)
+    let mut lines = text.lines().take(HEAD_LINES);
+    lines.any(|line| line.len() <= LINE_BYTES && is_own(line))
 }
 
 pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
@@ -193,8 +183,8 @@ impl Rate {
             true => (8.0, 1024_f64),
             false => (1.0, 1000.0),
         };
-        let power = unit.chars().next().and_then(|letter| "KMGT".find(letter));
-        let power = power.map_or(0, |place| place as i32 + 1);
+        let power = unit.chars().next().and_then(|letter| " KMGT".find(letter));
+        let power = power.unwrap_or(0) as i32;
         // `0/ 893 (0%)` of version 2 is two words.
         let (jitter, counts) = match rest {
             [jitter, "ms", counts @ ..] => (number(jitter), counts.concat()),
@@ -225,18 +215,17 @@ impl Rate {
         let [at, local, _, remote, _, id, span, _, rate, rest @ ..] = &parts[..] else {
             return None;
         };
-        at.rsplit(':')
-            .next()
-            .filter(|at| at.len() >= 14 && number(at).is_some())?;
+        let at = at.rsplit(':').next().filter(|at| at.len() >= 14)?;
+        number(at)?;
         let rest = match rest {
             [jitter, lost, of, ..] => format!("{jitter} ms {lost}/{of}"),
             _ => String::new(),
         };
-        let rate = Rate::of_text(
-            &format!("[{id}]{span}"),
-            &format!("0 Bytes {rate} bits/sec {rest}"),
+        let (head, tail) = (
+            format!("[{id}]{span}"),
+            format!("0 Bytes {rate} bits/sec {rest}"),
         );
-        Some((rate?, [Some(local), Some(remote)]))
+        Some((Rate::of_text(&head, &tail)?, [Some(local), Some(remote)]))
     }
 
     /// Its flow and way, and whether their sender counted it.
@@ -318,7 +307,7 @@ impl Reader<'_> {
                 }
             }
             "hosts" => {
-                if !self.rates.is_empty() {
+                if self.has_rates() {
                     self.end(runs)?;
                 }
                 self.is_three |= tool == "iperf3";
@@ -396,11 +385,9 @@ impl Reader<'_> {
         } else {
             self.interval(&rate);
         }
+        let number = self.number;
         match self.rates.len().max(self.sums.len()) > MOST_FLOWS {
-            true => Err(format!(
-                "line {}: more than {MOST_FLOWS} flows",
-                self.number
-            )),
+            true => Err(format!("line {number}: more than {MOST_FLOWS} flows")),
             false => Ok(()),
         }
     }
@@ -468,6 +455,10 @@ impl Reader<'_> {
         }
     }
 
+    fn has_rates(&self) -> bool {
+        !(self.rates.is_empty() && self.sums.is_empty())
+    }
+
     /// Ends the run that is being read.
     fn end(&mut self, runs: &mut Runs) -> Result<(), String> {
         let next = Reader {
@@ -482,7 +473,7 @@ impl Reader<'_> {
         let Some(mut run) = own.run.take() else {
             return Ok(());
         };
-        if !own.rates.is_empty() {
+        if own.has_rates() {
             own.sum_up(&mut run);
         }
         own.way.hosts(&mut run, own.hosts);
