@@ -27,9 +27,9 @@ const COLUMNS: u16 = 80;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folders of executions, each compared with the first; or one folder and two of its
-    /// cells, each as factor=level: `FOLDER offloads=on offloads=off`
-    #[arg(required_unless_present = "old", num_args = 2.., value_names = ["OLD", "NEW"])]
+    /// Folders of two executions; or one folder and two of its cells, each as factor=level:
+    /// `FOLDER offloads=on offloads=off`
+    #[arg(required_unless_present = "old", num_args = 2..=3, value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
     /// Executions of the old side, all of the same plan, whose blocks are taken together; requires
     /// --new
@@ -49,59 +49,22 @@ pub struct Arguments {
     reading: Reading,
 }
 
-/// Prints the comparison, or that of each further execution with the first; with `--fail-on worse` a
-/// worse or lost metric is a failure.
+/// Prints the comparison; with `--fail-on worse` a worse or lost metric is a failure.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.sides[..] {
-        [folder, old, new] if !is_execution(old) && !is_execution(new) => {
-            print(arguments, &cells(arguments, folder, [old, new])?)
-        }
-        [old, new] => print(
-            arguments,
-            &executions(arguments, from_ref(old), from_ref(new))?,
-        ),
-        [old, others @ ..] => each(arguments, old, others),
-        [] => print(
-            arguments,
-            &executions(arguments, &arguments.old, &arguments.new)?,
-        ),
-    }
+    let comparison = match &arguments.sides[..] {
+        [_, old, new] if is_execution(old) || is_execution(new) => Err(Failure::Usage(
+            "executions are compared in pairs: bitcost compare OLD NEW".to_owned(),
+        )),
+        [folder, old, new] => cells(arguments, folder, [old, new]),
+        [old, new] => executions(arguments, from_ref(old), from_ref(new)),
+        _ => executions(arguments, &arguments.old, &arguments.new),
+    }?;
+    print(arguments, &comparison)
 }
 
 /// Whether a side is something on disk, and not a cell.
 fn is_execution(side: &str) -> bool {
     Path::new(side).exists()
-}
-
-/// Compares each of several executions with the first; all are printed. A failed check comes before
-/// an undecided one.
-fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Failure> {
-    if arguments.printed.form() == Form::Json {
-        return Err(Failure::Usage(format!(
-            "--json compares two executions, but {} were given; compare them in pairs",
-            1 + others.len()
-        )));
-    }
-    let (mut failed, mut undecided) = (Vec::new(), Vec::new());
-    for (place, new) in others.iter().enumerate() {
-        if place > 0 {
-            output::print("\n")?;
-        }
-        match print(
-            arguments,
-            &executions(arguments, from_ref(old), from_ref(new))?,
-        ) {
-            Err(Failure::Check(why)) => failed.push(format!("{new}: {why}")),
-            Err(Failure::Undecided(why)) => undecided.push(format!("{new}: {why}")),
-            other => other?,
-        }
-    }
-    let all = |why: Vec<String>| why.join("\nbitcost: ");
-    match (failed.is_empty(), undecided.is_empty()) {
-        (false, _) => Err(Failure::Check(all(failed))),
-        (true, false) => Err(Failure::Undecided(all(undecided))),
-        (true, true) => Ok(()),
-    }
 }
 
 fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {

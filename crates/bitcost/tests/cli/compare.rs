@@ -108,22 +108,5 @@ fn an_execution_without_results_fails_where_worse_does() {
         Some(4),
         "an old side without a value cannot tell"
     );
-    // Each execution is compared with the first, and any of them may fail.
-    let many = copies(&["a", "b", "c"], |_| true);
-    let empty = place.path().join("new").display().to_string();
-    let all = ["compare", "a", "b", &empty, "c"];
-    let (code, stdout, stderr) = bitcost(many.path(), &[&all[..], &worse[..]].concat());
-    assert_eq!(code, Some(1), "{stdout}\n{stderr}");
-    assert!(stderr.contains(&format!("{empty}: ")), "{stderr}");
-    for new in ["b", "new", "c"] {
-        let heads = stdout.lines();
-        let of_new = heads.filter(|line| *line == format!("a → {new}"));
-        assert_eq!(of_new.count(), 1, "{stdout}");
-    }
-    assert_eq!(bitcost(many.path(), &all[..3]).0, Some(0));
-    refused(
-        many.path(),
-        &["a", "b", "c", "--format", "json"],
-        &["--json compares two executions, but "],
-    );
+    refused(place.path(), &["old", "new", "old"], &["compared in pairs"]);
 }
