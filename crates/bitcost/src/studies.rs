@@ -38,13 +38,9 @@ pub const EMBEDDED: &[(&str, &str)] = &[
     ),
 ];
 
-/// The study that the user names: one of the embedded ones, or a file.
-pub fn find(name: &str) -> Result<Study, Failure> {
-    find_between(name, None)
-}
-
-/// The same with these hosts of its mesh, a line each, instead of those that it names.
-pub fn find_between(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
+/// The study that the user names: one of the embedded ones, or a file; with these hosts of its
+/// mesh, a line each, instead of those that it names.
+pub fn find(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
     let whole = |text: &str, hosts: Option<&str>, pairs: Option<&str>| {
         let whole = with_hosts(text, hosts, pairs);
         whole.map_err(|why| Failure::Usage(format!("{name}: {why}")))

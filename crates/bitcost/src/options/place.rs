@@ -71,7 +71,7 @@ impl Place {
         } else if let Some(file) = &self.hosts {
             hosts = Some(studies::lines(file)?);
         }
-        Ok((studies::find_between(name, hosts.as_deref())?, cluster))
+        Ok((studies::find(name, hosts.as_deref())?, cluster))
     }
 
     /// Where the study is executed. In a node of a running lab of which hosts are named, its lab is

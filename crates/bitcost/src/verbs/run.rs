@@ -20,9 +20,9 @@ use crate::options::place::Place;
 use crate::options::profile::ProfileOptions;
 use crate::options::slow::refuse_slow;
 use crate::outcome::{check, say_answer};
+use crate::output;
 use crate::progress::Live;
 use crate::signals::stop_on_signals;
-use crate::{output, studies};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
     /// Resume the interrupted execution in this folder, and run only what is missing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "until_interval", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["study", "against", "blocks", "until_interval", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile"])]
     resume: Option<PathBuf>,
     /// With --resume: accept a log that another user owns or can write, and ssh configurations of
     /// other users. Agents are then started on the hosts that the log names, with your privileges
@@ -148,12 +148,6 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
         .refuse("cannot be changed; leave it out with --resume")?;
     let resumed = Resume::read(folder)?;
     report_cut(resumed.end());
-    if let Some(name) = &arguments.study {
-        same_study(
-            &arguments.against.apply(studies::find(name)?)?,
-            resumed.study(),
-        )?;
-    }
     check_compares(resumed.study(), &arguments.judging)?;
     let destination = resumed.destination(arguments.place.of_logged(resumed.study())?)?;
     let how = (!arguments.no_calibration, arguments.trust);
@@ -165,31 +159,4 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
         stop,
         &mut Live::default(),
     )?)
-}
-
-fn same_study(named: &Study, logged: &Study) -> Result<(), Failure> {
-    if named.text == logged.text && named.lab_text == logged.lab_text {
-        return Ok(());
-    }
-    if named.text == logged.text {
-        return Err(Failure::Usage(format!(
-            "the lab file of the study {} is not the one of this execution; leave the study out to resume with the old one",
-            named.name
-        )));
-    }
-    let pairs = named.text.lines().zip(logged.text.lines());
-    let same = pairs.take_while(|(now, was)| now == was).count();
-    let line = |study: &Study| {
-        study
-            .text
-            .lines()
-            .nth(same)
-            .unwrap_or("(its end)")
-            .to_owned()
-    };
-    let (line, now, was) = (same + 1, line(named), line(logged));
-    Err(Failure::Usage(format!(
-        "the study {} is not the one of this execution; line {line}: was `{was}`, is `{now}`; leave the study out to resume with the old one",
-        named.name
-    )))
 }

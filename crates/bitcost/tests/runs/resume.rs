@@ -1,23 +1,21 @@
-//! The cases in which an execution is not resumed: another study, another machine, a log that
-//! another bitcost writes.
+//! The cases in which an execution is not resumed: another machine, a log that another bitcost
+//! writes.
 
 use crate::bench::*;
 use bitcost_execute::store::seal_again;
 
 bitcost_testkit::trials! {
-    Host: resume_refuses_another_study_machine_or_log, resume_repeats_runs_without_data, a_lab_file_is_needed_only_for_the_first_run, cut_log_resumes;
+    Host: resume_refuses_another_machine_or_log, resume_repeats_runs_without_data, a_lab_file_is_needed_only_for_the_first_run, cut_log_resumes;
 }
 
-fn resume_refuses_another_study_machine_or_log() {
+fn resume_refuses_another_machine_or_log() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let running = bench.start(&["run", "small.toml"]);
     bench.wait_for_run(&running, 0);
-    let folder = bench.execution();
     let held = ["is being written by another bitcost"];
-    refused(&bench, &resuming(&folder, &[]), 3, &held);
+    refused(&bench, 3, &held);
     running.finish(PATIENCE).assert_code(0);
-    another_study(&bench);
     nothing_is_missing(&bench);
     changed(&bench);
     another_machine(&bench);
@@ -25,15 +23,10 @@ fn resume_refuses_another_study_machine_or_log() {
     bench.assert_nothing_left();
 }
 
-/// `run --resume` of the only execution, with these words before it.
-fn resuming<'a>(folder: &'a Path, words: &[&'a str]) -> Vec<&'a str> {
-    [words, &["--resume", folder.to_str().unwrap()]].concat()
-}
-
-/// Asserts that the command ends with this code and these words, and that the log is unchanged.
-fn refused(bench: &Bench, words: &[&str], code: i32, says: &[&str]) {
+/// Asserts that resuming ends with this code and these words, and that the log is unchanged.
+fn refused(bench: &Bench, code: i32, says: &[&str]) {
     let before = plan_and_machine(bench);
-    let done = bench.bitcost(&[&["run"], words].concat());
+    let done = bench.bitcost(&["run", "--resume", &bench.execution_name()]);
     assert_eq!(done.code, Some(code), "{}", done.stderr);
     assert_eq!(done.stdout, "");
     assert_says(&done.stderr, says);
@@ -49,38 +42,11 @@ fn plan_and_machine(bench: &Bench) -> Vec<String> {
         .collect()
 }
 
-fn another_study(bench: &Bench) {
-    let folder = bench.execution();
-    let longer = SMALL.replace("duration_s = 0.3", "duration_s = 0.4");
-    let mut lines = longer.lines();
-    let line = 1 + lines.position(|line| line.contains("duration_s")).unwrap();
-    let like = format!("{SMALL}like_the_document = {{ blocks = 9, duration_s = 1 }}\n");
-    let end = 1 + SMALL.lines().count();
-    let differs = "was `duration_s = 0.3`, is `duration_s = 0.4`";
-    for (study, says) in [
-        (longer.clone(), format!("line {line}: {differs}")),
-        (
-            like,
-            format!("line {end}: was `(its end)`, is `like_the_document"),
-        ),
-    ] {
-        bench.write("small.toml", &study);
-        refused(bench, &resuming(&folder, &["small.toml"]), 2, &[&says]);
-    }
-    bench.write("small.toml", SMALL);
-}
-
-/// With the same study and a complete log, the result is printed again, and nothing is run.
+/// With a complete log, the result is printed again, and nothing is run.
 fn nothing_is_missing(bench: &Bench) {
     let folder = bench.execution();
     let done = bench
-        .bitcost(&[
-            "run",
-            "small.toml",
-            "--json",
-            "--resume",
-            folder.to_str().unwrap(),
-        ])
+        .bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()])
         .with_code(0);
     assert!(!done.stderr.contains("run 1 of"), "{}", done.stderr);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
@@ -93,7 +59,7 @@ fn changed(bench: &Bench) {
     let whole = fs::read_to_string(&path).unwrap();
     let check = |text: String, says: &[&str]| {
         fs::write(&path, text).unwrap();
-        refused(bench, &resuming(&folder, &[]), 2, says);
+        refused(bench, 2, says);
     };
     let planned = whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1);
     let has_301 = "(`512`) has duration_ms 301 and would have 300";
@@ -120,7 +86,7 @@ fn another_machine(bench: &Bench) {
     let changed = text.replace(line, &unsealed(prepared));
     fs::write(&path, seal_again(&changed)).unwrap();
     let says = ["receiver: kernel: was 2.6.18, is "];
-    refused(bench, &resuming(&folder, &[]), 3, &says);
+    refused(bench, 3, &says);
 }
 
 /// A run whose result is empty is repeated; a run whose offloads are not as requested is not.
@@ -152,7 +118,7 @@ fn resume_repeats_runs_without_data() {
     });
     let doctored = seal_again(&doctored.collect::<String>());
     fs::write(log_file(&folder), doctored).unwrap();
-    let words = resuming(&folder, &["run", "--json"]);
+    let words = ["run", "--json", "--resume", folder.to_str().unwrap()];
     let done = bench.bitcost(&words).with_code(1);
     let tried = done.stderr.lines().filter(|line| line.starts_with("run "));
     let tried: Vec<&str> = tried.map(|line| &line[..10]).collect();
@@ -167,8 +133,8 @@ fn resume_repeats_runs_without_data() {
 
 fn no_log(bench: &Bench) {
     let folder = bench.path().join("nowhere");
-    let says = ["there is no", "nowhere"];
-    refused(bench, &resuming(&folder, &[]), 2, &says);
+    let done = bench.bitcost(&["run", "--resume", "nowhere"]).with_code(2);
+    assert_says(&done.stderr, &["there is no", "nowhere"]);
     assert!(!folder.exists());
 }
 
@@ -213,6 +179,7 @@ fn execution(bench: &Bench) -> (PathBuf, Vec<u8>) {
 fn cut_log_resumes() {
     let bench = Bench::new();
     let (folder, bytes) = execution(&bench);
+    let resume = ["run", "--json", "--resume", folder.to_str().unwrap()];
     let ends = (0..bytes.len()).filter(|at| bytes[*at] == b'\n');
     let ends: Vec<usize> = ends.collect();
     // These lengths end in the first line, in the description of the machine, and in the last run's
@@ -224,12 +191,11 @@ fn cut_log_resumes() {
     ] {
         fs::write(log_file(&folder), &bytes[..length]).unwrap();
         let Some(runs) = runs else {
-            let done = bench.bitcost(&resuming(&folder, &["run"])).with_code(2);
+            let done = bench.bitcost(&resume).with_code(2);
             done.assert_says("nothing was run; start a new execution");
             continue;
         };
-        let words = resuming(&folder, &["run", "--json"]);
-        let done = bench.bitcost(&words).with_code(0);
+        let done = bench.bitcost(&resume).with_code(0);
         done.assert_says("the log ends within line ");
         assert_eq!(runs_per_cell(&done.json()), runs);
         assert_eq!(bench.log().end.incomplete, None);

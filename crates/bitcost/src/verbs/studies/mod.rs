@@ -49,14 +49,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match (&arguments.action, &arguments.name) {
         (Some(Action::New), _) => output::print(TEMPLATE),
         (Some(Action::Schema { of }), _) => output::print(&format!("{:#}\n", schema(*of))),
-        (None, Some(name)) => output::print(&find(name)?.text),
+        (None, Some(name)) => output::print(&find(name, None)?.text),
         (None, None) => list(),
     }
 }
 
 fn list() -> Result<(), Failure> {
     for (name, _) in EMBEDDED {
-        let study = find(name)?;
+        let study = find(name, None)?;
         let text = format!("{name}\n    {}\n    {}\n", study.title, study.question);
         output::print(&folded_text(&text, columns().unwrap_or(COLUMNS), 4))?;
     }
