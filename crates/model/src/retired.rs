@@ -3,8 +3,6 @@
 /// Verbs, options, settings and keys that are gone, with a space between them, and what to use
 /// instead, as the end of the sentence "`NAME` is gone; …".
 pub const RETIRED: &[(&str, &str)] = &[
-    ("iperf3_sender_cpu_pct", "use `sender_process_cpu_pct`"),
-    ("iperf3_receiver_cpu_pct", "use `receiver_process_cpu_pct`"),
     (
         "bench",
         "`run` measures the cost of a wake-up and of copying a KiB, and its notes have both",
@@ -90,37 +88,8 @@ pub const RETIRED: &[(&str, &str)] = &[
         "`bitcost lab exec NODE ping` runs the system's in a node of a lab",
     ),
     (
-        "change_pct low_pct high_pct",
-        "a change in JSON has `ratio`, new ÷ old, with `value`, `low` and `high`",
-    ),
-    (
-        "taken is_better untried took_ms",
-        "`mode_search` in JSON has `steps`, `not_kept` and `not_tried`, like `ladder`",
-    ),
-    ("weak", "`caveats` in JSON says why figures are weak"),
-    (
-        "mismatched",
-        "`requested` and `active` of offloads in the log say it",
-    ),
-    (
-        "only_in",
-        "a cell without a counterpart in JSON has `is_old`",
-    ),
-    (
-        "spurious_reported spurious_because",
-        "`spurious` in JSON has `segments`, `reported` and `why`",
-    ),
-    (
         "--in-pod",
         "the hosts of a mesh in a cluster are its nodes: `--node-selector`",
-    ),
-    (
-        "runner_up",
-        "`suspects` of a bottleneck has all that come next",
-    ),
-    (
-        "holds",
-        "`value` and `at_least` or `at_most` of the evidence say it",
     ),
     (
         "--within",
@@ -131,36 +100,12 @@ pub const RETIRED: &[(&str, &str)] = &[
         "use `max_blocks`, or `--budget` of `bitcost run`",
     ),
     (
-        "blocks_auto",
-        "`until_interval` in JSON is the result of the stop rule",
-    ),
-    (
-        "throughput_of_capacity_pct",
-        "`bitcost limits goodput` prints what a link allows, and `--prove` whether a path limits",
-    ),
-    (
-        "calibration",
-        "`idle_rtt_us` in JSON is the round trip before the first run",
-    ),
-    (
         "answer",
         "write a sentence as `[[answer]]`; without one it is about the first of `metrics` of `[table]`",
     ),
     (
-        "each_second time_series",
+        "each_second",
         "`bitcost report` draws a run of each cell over time, and `show --rows intervals` prints every run",
-    ),
-    (
-        "regimes",
-        "the warning `two_groups` of `bitcost explain` says where packets carried far more in some runs",
-    ),
-    (
-        "until_stopped",
-        "a test that is stopped has its records, and `interrupted` of `run_ended` says so",
-    ),
-    (
-        "time_ns",
-        "each of a profile's `stacks` in the log has its `cpu`; its time is computed when it is printed",
     ),
     ("--from", "use `bitcost studies NAME > FILE`"),
     (
@@ -170,14 +115,6 @@ pub const RETIRED: &[(&str, &str)] = &[
     (
         "--executions --pause",
         "repeat the command in a loop of the shell, with `sleep` between",
-    ),
-    (
-        "interval_ms",
-        "to repeat a test, start `bitcost test` from cron or a systemd timer",
-    ),
-    (
-        "others",
-        "what other programs took is `foreign_cpu_pct`, and a caveat; where it matters for the limiter, `detail` says so",
     ),
 ];
 
