@@ -39,7 +39,7 @@ pub fn prepare<'a>(spec: &LabSpec, stop: &'a AtomicBool) -> Result<Prepared<'a>,
         true => check_rtt(spec, &mut notes, || ping(lab, spec))?,
         false => None,
     };
-    notes.extend(built.hosts.iter().filter_map(inline_note));
+    notes.extend(built.hosts.iter().filter_map(Host::inline_note));
     notes.extend(built.hosts.iter().find_map(placement_note));
     let cpus = separate_cpus();
     if cpus.is_none() {
@@ -84,17 +84,6 @@ fn network(spec: &LabSpec) -> Result<&Topology, ExecuteError> {
         ExecuteError::Usage(why)
     };
     spec.network.as_ref().ok_or_else(missing)
-}
-
-/// A note on an endpoint that receives inline although threaded NAPI was requested.
-fn inline_note(host: &Host) -> Option<String> {
-    let NapiState::Inline { reason } = &host.napi else {
-        return None;
-    };
-    let (host, reason) = (&host.name, reason.as_ref()?);
-    Some(format!(
-        "{host}: threaded NAPI was requested, but it receives inline: {reason}"
-    ))
 }
 
 /// A note where the scheduler places the receive work of an endpoint, with the reason in

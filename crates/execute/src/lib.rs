@@ -2,7 +2,6 @@
 //! runs of the plan, and appends every event to the log before it is reported. It prints nothing: see
 //! [`Progress`].
 
-mod constants;
 mod destination;
 pub mod echo;
 mod embedded;

@@ -1,8 +1,8 @@
 //! Both endpoints with their agents started, before the first run.
 
 use bitcost_analysis::log::PlaceFacts;
-use bitcost_controller::Session;
-use bitcost_model::event::EndpointDescription;
+use bitcost_controller::{ControllerError, Session};
+use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::ping::RttCheck;
 use bitcost_model::plan::Plan;
 
@@ -24,6 +24,19 @@ impl Prepared<'_> {
         match plan.is_profiled {
             true => Ok(self.session.try_profile(self.shared_cpus)?),
             false => Ok(()),
+        }
+    }
+
+    /// Measures the constants of both endpoints' machines; absent if the user stopped it.
+    ///
+    /// # Errors
+    /// Those of the session. A machine that cannot be measured is in the event, with its reason.
+    pub fn measure_constants(&mut self) -> Result<Option<Event>, ExecuteError> {
+        match self.session.measure_constants(self.shared_cpus) {
+            Err(ControllerError::Stopped) => Ok(None),
+            measured => Ok(Some(Event::Constants {
+                machines: measured?,
+            })),
         }
     }
 

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_study::Study;
 
-use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
 use crate::experiment::Allows;
@@ -116,7 +115,7 @@ impl Resume {
         if measures_constants
             && done.is_empty()
             && !logged.has_constants
-            && let Some(event) = constants::measure(&mut prepared)?
+            && let Some(event) = prepared.measure_constants()?
         {
             recorder.record(&event)?;
         }

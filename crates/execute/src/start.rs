@@ -8,7 +8,6 @@ use bitcost_controller::Ending;
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
-use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
 use crate::experiment::{Allows, Bench, Experiment};
@@ -88,7 +87,7 @@ impl<'a> Start<'a> {
         let place = destination.event(study, &prepared);
         recorder.record(&place)?;
         if self.measures_constants
-            && let Some(event) = constants::measure(&mut prepared)?
+            && let Some(event) = prepared.measure_constants()?
         {
             recorder.record(&event)?;
         }

@@ -72,6 +72,19 @@ pub struct Host {
     pub napi: NapiState,
 }
 
+impl Host {
+    /// A note on a host that receives inline although threaded NAPI was requested.
+    pub fn inline_note(&self) -> Option<String> {
+        let NapiState::Inline { reason } = &self.napi else {
+            return None;
+        };
+        let (name, reason) = (&self.name, reason.as_ref()?);
+        Some(format!(
+            "{name}: threaded NAPI was requested, but it receives inline: {reason}"
+        ))
+    }
+}
+
 /// The place where the receive work of a device is done, as read back from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "snake_case")]

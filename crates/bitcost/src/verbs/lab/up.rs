@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bitcost_execute::labs::{self, NamedLab, Options};
 use bitcost_lab::registry::{Claim, Description, Outcome, Request};
-use bitcost_lab::{Lab, NapiState, Topology};
+use bitcost_lab::{Host, Lab, Topology};
 use bitcost_model::Invalid;
 use bitcost_model::shaping::Shaping;
 
@@ -189,20 +189,9 @@ impl Arguments {
 }
 
 fn say_notes(lab: &Lab) {
-    lab.notes()
-        .iter()
-        .for_each(|note| output::say(&format!("note: {note}")));
-    for host in lab.hosts() {
-        if let NapiState::Inline {
-            reason: Some(reason),
-        } = &host.napi
-        {
-            output::say(&format!(
-                "note: {}: threaded NAPI was requested, but it receives inline: {reason}",
-                host.name
-            ));
-        }
-    }
+    let inline = lab.hosts().iter().filter_map(Host::inline_note);
+    let notes = lab.notes().iter().cloned().chain(inline);
+    notes.for_each(|note| output::say(&format!("note: {note}")));
 }
 
 fn text(description: &Description, is_detached: bool) -> String {
