@@ -44,13 +44,13 @@ pub struct Figure {
 }
 
 impl Figure {
-    pub(super) fn new(found: Interval, spread: Spread) -> Figure {
+    pub(super) fn new(found: Interval, level_pct: Option<f64>, spread: Spread) -> Figure {
         let of_several = |value: f64| (spread.count > 1).then_some(value);
         Figure {
             median: found.value,
             low: found.low,
             high: found.high,
-            level_pct: None,
+            level_pct,
             runs: spread.count,
             mean: of_several(spread.mean),
             standard_deviation: spread.deviation,
@@ -132,10 +132,15 @@ impl CellSummary {
     /// The levels of the other factors in one phrase; [`ALONE`] where there are none.
     pub fn name_without(&self, factor: &str) -> String {
         let others = self.levels.iter().filter(|(name, _)| name != factor);
-        match &others.cloned().collect::<Vec<_>>()[..] {
-            [] => ALONE.to_owned(),
-            others => phrase(others),
-        }
+        named(&others.cloned().collect::<Vec<_>>())
+    }
+}
+
+/// Levels in one phrase; [`ALONE`] where there are none.
+pub(crate) fn named(levels: &[(String, Label)]) -> String {
+    match levels {
+        [] => ALONE.to_owned(),
+        levels => phrase(levels),
     }
 }
 
@@ -149,21 +154,11 @@ impl Places {
         Places(cells.iter().enumerate().rev().map(place).collect())
     }
 
-    /// The first of the same cells that has these levels.
-    pub fn find<'a>(
-        &self,
-        cells: &'a [CellSummary],
-        levels: &[(String, Label)],
-    ) -> Option<&'a CellSummary> {
-        cells.get(self.index(cells, levels)?)
-    }
-
-    /// Like [`Places::find`], but gives the cell's index.
+    /// The index of the first of the same cells that has these levels.
     pub fn index(&self, cells: &[CellSummary], levels: &[(String, Label)]) -> Option<usize> {
-        if cells.first()?.levels.len() == levels.len() {
-            self.0.get(&sorted(levels)).copied()
-        } else {
-            cells.iter().position(|cell| has(&cell.levels, levels))
+        match cells.first()?.levels.len() == levels.len() {
+            true => self.0.get(&sorted(levels)).copied(),
+            false => cells.iter().position(|cell| has(&cell.levels, levels)),
         }
     }
 }

@@ -6,11 +6,11 @@ mod machine;
 mod row;
 mod runs;
 
-pub(crate) use cell::Places;
 pub use cell::{
     ALONE, COVERED_FROM, CellSummary, Figure, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, coverage_pct,
     has,
 };
+pub(crate) use cell::{Places, named};
 pub(crate) use machine::machine_caveat;
 pub(crate) use row::used_by_cell;
 pub use row::{ExcludedRun, RunRow, Status};

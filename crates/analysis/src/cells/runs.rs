@@ -19,13 +19,12 @@ pub(crate) struct CellRuns<'a> {
 impl<'a> CellRuns<'a> {
     pub fn all(cells: &'a [Cell], rows: &'a [RunRow]) -> Vec<CellRuns<'a>> {
         let used = used_by_cell(rows, cells.len());
-        let both = cells.iter().zip(used);
-        both.map(|(cell, rows)| CellRuns {
+        let of = |(cell, rows): (&'a Cell, _)| CellRuns {
             levels: &cell.levels,
             name: cell.name(),
             rows,
-        })
-        .collect()
+        };
+        cells.iter().zip(used).map(of).collect()
     }
 
     pub fn count(&self) -> usize {
@@ -65,11 +64,7 @@ impl<'a> CellRuns<'a> {
                     None => (bitcost_stats::median_interval(&values, seed)?, None),
                 },
             };
-            let figure = Figure {
-                level_pct,
-                ..Figure::new(found, spread)
-            };
-            Some((metric.name, figure))
+            Some((metric.name, Figure::new(found, level_pct, spread)))
         };
         let expected = study.expect.iter().flat_map(|expect| &expect.cells);
         let expected = expected.filter(|cell| has(self.levels, &cell.levels));

@@ -1,9 +1,8 @@
 //! The figure of a claim: which cells it needs, and how it is computed from their medians.
 
-use crate::theory::{Counted, Framing, Transport};
-use bitcost_model::place::IpVersion;
+use crate::theory::{Framing, Transport};
 use bitcost_model::study::{Label, phrase};
-use bitcost_stats::{Interval, Side, estimate_interval};
+use bitcost_stats::{Interval, Side, estimate_interval, spread};
 use bitcost_study::check::{Along, Figure, Levels, SATURATED};
 
 use crate::cells::{CellRuns, has};
@@ -23,19 +22,12 @@ const CURVE_MTU: u32 = 9000;
 /// Every combination of the levels that the figure leaves open for which all of its cells exist.
 pub fn comparisons<'a>(figure: &Figure, cells: &'a [CellRuns<'a>]) -> Vec<Comparison<'a>> {
     let wanted = sides(figure);
-    let named: Vec<&str> = wanted
-        .iter()
-        .flatten()
-        .map(|(factor, _)| factor.as_str())
-        .collect();
+    let is_named = |level: &(String, Label)| wanted.iter().flatten().any(|of| of.0 == level.0);
     let mut found: Vec<Comparison> = Vec::new();
     let levels = cells.iter().map(|runs| runs.levels);
     for levels in levels.filter(|levels| wanted.first().is_some_and(|first| has(levels, first))) {
-        let open: Levels = levels
-            .iter()
-            .filter(|(factor, _)| !named.contains(&factor.as_str()))
-            .cloned()
-            .collect();
+        let open = levels.iter().filter(|level| !is_named(level));
+        let open: Levels = open.cloned().collect();
         if found.iter().any(|known| known.levels == open) {
             continue;
         }
@@ -67,10 +59,7 @@ fn sides(figure: &Figure) -> Vec<Levels> {
 fn way(along: &Along, side: &Levels) -> Vec<Levels> {
     let levels = |label: &Label| {
         let own = [(along.factor.clone(), label.clone())];
-        own.into_iter()
-            .chain(along.at.clone())
-            .chain(side.clone())
-            .collect()
+        [&own[..], &along.at, side].concat()
     };
     along.levels.iter().map(levels).collect()
 }
@@ -83,12 +72,9 @@ fn sizes(figure: &Figure, levels: &Levels) -> Vec<f64> {
     match figure {
         Figure::Saturation(along, ..) => along.levels.iter().filter_map(number).collect(),
         Figure::OverSingle(..) => {
-            let size = levels
-                .iter()
-                .find(|(factor, _)| factor == "message_size_bytes");
-            size.and_then(|(_, label)| number(label))
-                .into_iter()
-                .collect()
+            let is_size = |level: &&(String, Label)| level.0 == "message_size_bytes";
+            let sizes = levels.iter().filter(is_size);
+            sizes.filter_map(|(_, label)| number(label)).collect()
         }
         _ => Vec::new(),
     }
@@ -147,24 +133,18 @@ fn of(figure: &Figure, medians: &[f64], sizes: &[f64]) -> Option<f64> {
         Figure::Difference(..) => Some(medians.first()? - medians.get(1)?),
         Figure::OverSingle(_, rate_bps) => {
             let size = *sizes.first()?;
-            let framing = Framing {
-                ip: IpVersion::V4,
-                transport: Transport::Tcp { timestamps: true },
-                vlan: false,
-                mtu_bytes: CURVE_MTU,
-                counted: Counted::Wire,
-            };
+            let framing = Framing::new(Transport::Tcp { timestamps: true }, CURVE_MTU);
             let on_wire = framing.message(size as u32).bytes as f64;
             Some(medians.first()? / (*rate_bps as f64 / 1e6 * size / on_wire))
         }
         Figure::Spread(_) => {
-            let largest = medians.iter().copied().reduce(f64::max)?;
-            Some(largest / medians.iter().copied().reduce(f64::min)?)
+            let found = spread(medians)?;
+            Some(found.largest / found.least)
         }
-        Figure::Step(_) => medians
-            .windows(2)
-            .map(|pair| pair[1] / pair[0])
-            .reduce(f64::min),
+        Figure::Step(_) => {
+            let steps = medians.windows(2).map(|pair| pair[1] / pair[0]);
+            steps.reduce(f64::min)
+        }
         Figure::Saturation(..) => {
             let (first, second) = medians.split_at_checked(sizes.len())?;
             Some(saturated_from(sizes, first)? / saturated_from(sizes, second)?)

@@ -1,12 +1,12 @@
 //! What a comparison found.
 
-use bitcost_model::study::{Label, phrase};
+use bitcost_model::study::Label;
 use bitcost_stats::hold_together;
 use serde::Serialize;
 
 use super::change::Change;
 use super::verdict::Verdict;
-use crate::cells::ALONE;
+use crate::cells::named;
 use bitcost_model::as_map::as_map;
 
 /// The change in per cent from which a metric is better or worse, unless another threshold is
@@ -26,10 +26,7 @@ pub struct ComparedCell {
 impl ComparedCell {
     /// The levels in words; `all` where both sides are one cell each.
     pub fn name(&self) -> String {
-        match self.levels.is_empty() {
-            true => ALONE.to_owned(),
-            false => phrase(&self.levels),
-        }
+        named(&self.levels)
     }
 }
 

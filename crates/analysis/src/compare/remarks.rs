@@ -174,8 +174,7 @@ fn mean(side: &[Findings], metric: &str) -> Option<f64> {
     let rows = side.iter().flat_map(|one| &one.summary.runs);
     let used = rows.filter(|row| row.is_used());
     let times: Vec<f64> = used.filter_map(|row| row.figures.get(metric)).collect();
-    let mean = times.iter().sum::<f64>() / times.len() as f64;
-    (mean > 0.0).then_some(mean)
+    Some(bitcost_stats::spread(&times)?.mean).filter(|mean| *mean > 0.0)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the receiving host dropped between its interface and the socket.
 
-use super::drops::Drops;
+use super::drops::{Drops, row};
 use super::readings::{Both, grown, sum};
 
 /// Counters of packets that IP or TCP of the receiving host dropped before a socket got them (kernel
@@ -16,15 +16,9 @@ const COUNTERS: [(&str, &str); 4] = [
 ];
 
 pub(super) fn drops(both: &Both) -> Vec<Drops> {
-    let row = |(counter, by): &(&'static str, &str)| {
+    let of = |(counter, by): &(&'static str, &str)| {
         let count = sum(both.receiving().filter_map(|end| grown(end, counter)));
-        (count > 0).then(|| Drops {
-            by: (*by).to_owned(),
-            counter,
-            packets: count,
-            segments: count,
-            each: None,
-        })
+        row(by, counter, count, 1.0, 1.0)
     };
-    COUNTERS.iter().filter_map(row).collect()
+    COUNTERS.iter().filter_map(of).collect()
 }

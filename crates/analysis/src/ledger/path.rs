@@ -71,16 +71,10 @@ pub(super) fn drops(both: &Both, sent: u64, share: f64) -> Vec<Drops> {
     let mut rows = Vec::new();
     for port in &ports {
         let bad = |place: &str, names: [&'static str; 2], bad: [u64; 2], passed: u64| {
-            let each = match both.goes_both_ways {
-                true => 1.0,
-                false => sent as f64 / passed.max(1) as f64,
-            };
+            let each = both.each(sent, passed);
             let by = format!("{} on {place}", port.name);
-            let of = |(counter, bad)| row(&by, counter, bad, each, share);
-            names
-                .into_iter()
-                .zip(bad)
-                .filter_map(of)
+            let both = names.into_iter().zip(bad);
+            both.filter_map(|(counter, bad)| row(&by, counter, bad, each, share))
                 .collect::<Vec<_>>()
         };
         let [arrives, leaves] = port.ways;
@@ -115,7 +109,7 @@ fn queues(both: &Both, port: &Port, ports: &[Port], sent: u64, share: f64) -> Ve
                 true => format!("a filter or policer of {}", port.name),
                 false => format!("the queue ({}) of {}", after.kind, port.name),
             };
-            let each = packaging(port, ports, whole, sent, both.goes_both_ways);
+            let each = both.each(sent, given(port, ports, whole));
             let packets = drops_since(&whole.before, after);
             rows.extend(row(&by, "qdisc drops", packets, each, share));
         }
@@ -123,19 +117,10 @@ fn queues(both: &Both, port: &Port, ports: &[Port], sent: u64, share: f64) -> Ve
     rows
 }
 
-/// The mean number of segments of the packets that a port's queue is given: as IP of the sender made
+/// The packets that a port's queue is given: as IP of the sender made
 /// them, or as they arrived at the port's node.
-fn packaging(
-    port: &Port,
-    ports: &[Port],
-    whole: &WholeRun,
-    sent: u64,
-    goes_both_ways: bool,
-) -> f64 {
-    if goes_both_ways {
-        return 1.0;
-    }
-    let given = match &port.node {
+fn given(port: &Port, ports: &[Port], whole: &WholeRun) -> u64 {
+    match &port.node {
         None => {
             let names = ["Ip.OutRequests", "Ip6.OutRequests"];
             sum(names.iter().filter_map(|name| grown(whole, name)))
@@ -145,6 +130,5 @@ fn packaging(
             let arrive = others.filter(|other| other.ways[0]);
             arrive.map(|other| other.rx_packets).max().unwrap_or(0)
         }
-    };
-    sent as f64 / given.max(1) as f64
+    }
 }

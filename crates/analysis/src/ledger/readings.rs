@@ -26,6 +26,14 @@ impl<'a> Both<'a> {
         [(Role::Sender, self.sender), (Role::Receiver, self.receiver)]
     }
 
+    /// The mean number of segments of so many packets on the way of the data.
+    pub fn each(&self, sent: u64, packets: u64) -> f64 {
+        match self.goes_both_ways {
+            true => 1.0,
+            false => sent as f64 / packets.max(1) as f64,
+        }
+    }
+
     /// The readings of the endpoints that send data.
     pub fn sending(&self) -> impl Iterator<Item = &'a WholeRun> {
         let receiver = self.goes_both_ways.then_some(self.receiver);
@@ -51,11 +59,12 @@ pub(super) fn sum(counts: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn goes_both_ways(conditions: &Conditions) -> bool {
-    let both =
-        |part: &Conditions| part.workload.is_transactional() || part.direction == Direction::Both;
     let parts = conditions.parts();
     let first = parts.first().map(|part| part.direction);
-    parts
-        .iter()
-        .any(|part| both(part) || Some(part.direction) != first)
+    let both = |part: &Conditions| {
+        part.workload.is_transactional()
+            || part.direction == Direction::Both
+            || Some(part.direction) != first
+    };
+    parts.iter().any(both)
 }

@@ -122,21 +122,17 @@ impl fmt::Display for LossLedger {
             ));
         }
         if let Some(spurious) = self.spurious.as_ref().filter(|found| found.segments > 0) {
-            let why = spurious.why.map(|why| format!(" ({why})"));
-            let none = if self.lost_segments == 0 {
-                "none lost, "
-            } else {
-                ""
+            let none = match self.lost_segments {
+                0 => "none lost, ",
+                _ => "",
             };
-            let count = part(spurious.segments);
-            causes.push(format!("{none}{count} spurious{}", why.unwrap_or_default()));
+            let why = spurious
+                .why
+                .map_or(String::new(), |why| format!(" ({why})"));
+            causes.push(format!("{none}{} spurious{why}", part(spurious.segments)));
         }
-        write!(
-            formatter,
-            "{}: {}",
-            subjects.join(" and "),
-            causes.join(", ")
-        )
+        let (subjects, causes) = (subjects.join(" and "), causes.join(", "));
+        write!(formatter, "{subjects}: {causes}")
     }
 }
 

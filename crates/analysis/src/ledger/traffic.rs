@@ -100,10 +100,10 @@ impl Totals {
         if !part.conditions.workload.keeps_connection() {
             return Err("each transaction has a connection, whose counters end with it");
         }
-        let [Some(a), Some(b)] = both
+        let ends = both
             .ends()
-            .map(|(_, whole)| whole.after.part(index)?.tcp_info)
-        else {
+            .map(|(_, whole)| whole.after.part(index)?.tcp_info);
+        let [Some(a), Some(b)] = ends else {
             return Err("the counters of the connections are not known");
         };
         let unknown = "this kernel does not count the segments of a connection";
@@ -166,9 +166,8 @@ impl Totals {
                 Role::Receiver => datagrams_in_packet(part),
                 Role::Sender => 1.0,
             };
-            self.ledger
-                .drops
-                .extend(row(&by, "sk_drops (SO_MEMINFO)", drops, each, 1.0));
+            let row = row(&by, "sk_drops (SO_MEMINFO)", drops, each, 1.0);
+            self.ledger.drops.extend(row);
         }
         Ok(())
     }
@@ -195,11 +194,7 @@ impl Totals {
             return;
         }
         let packets = sum(found.iter().map(|(_, packets)| *packets));
-        let arrived_twice = self
-            .ledger
-            .retransmitted
-            .unwrap_or(0)
-            .saturating_sub(self.ledger.lost_segments);
+        let arrived_twice = self.retransmitted_in_vain();
         let unreported = arrived_twice.saturating_sub(self.reported.unwrap_or(0));
         let segments = unreported.max(packets).min(arrived_twice);
         let mut left = segments;
@@ -219,6 +214,11 @@ impl Totals {
             });
         }
         self.ledger.lost_segments = self.ledger.lost_segments.saturating_add(segments);
+    }
+
+    fn retransmitted_in_vain(&self) -> u64 {
+        let all = self.ledger.retransmitted.unwrap_or(0);
+        all.saturating_sub(self.ledger.lost_segments)
     }
 
     /// Says how the senders recovered, and how much they retransmitted that had arrived, and why.
@@ -241,8 +241,7 @@ impl Totals {
             ),
         ];
         let why = reasons.iter().find(|(holds, _)| *holds);
-        let segments =
-            (self.ledger.retransmitted.unwrap_or(0)).saturating_sub(self.ledger.lost_segments);
+        let segments = self.retransmitted_in_vain();
         self.ledger.spurious = Some(Spurious {
             segments,
             reported: self.reported,

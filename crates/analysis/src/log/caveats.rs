@@ -42,7 +42,8 @@ pub(super) fn caveats(run: &RunView, parts: &PartsInEffect) -> Vec<String> {
     let weak = marks(run).into_iter();
     let weak = weak.map(|(weak, role)| format!("{}: {}", role.name(), weak.reason()));
     found.extend(weak.map(weighing(WEAK)));
-    found.extend(parts.aside().into_iter().map(weighing(ASIDE)));
+    let aside = [&*parts.notes, &parts.undelivered].concat();
+    found.extend(aside.into_iter().map(weighing(ASIDE)));
     Caveat::by_weight(found)
 }
 
@@ -74,24 +75,22 @@ fn of_iperf3(run: &RunView) -> Option<String> {
     let (role, server) = [Role::Sender, Role::Receiver]
         .into_iter()
         .find_map(|role| Some((role, run.end(role).iperf3.as_ref()?)))?;
-    let mut words = format!(
-        "the {} is an iperf3 server: it reports only its totals",
-        role.name()
+    let (name, all) = (
+        role.name(),
+        server.process_cpu_pct.map(|[all, _, _]| plain(all)),
     );
-    if let Some([all, _, _]) = server.process_cpu_pct {
+    let mut words = format!("the {name} is an iperf3 server: it reports only its totals");
+    if let Some(all) = all {
         words += &format!(
-            ", and {} % of a CPU for its process, without the kernel's work for it elsewhere",
-            plain(all)
+            ", and {all} % of a CPU for its process, without the kernel's work for it elsewhere"
         );
     }
     if let Some(jitter) = server.jitter_s {
         words += &format!("; jitter there {} µs", plain(jitter * 1e6));
     }
     if let Some(count) = server.retransmitted {
-        words += &format!(
-            "; {} retransmitted there",
-            counted(count as usize, "segment")
-        );
+        let segments = counted(count as usize, "segment");
+        words += &format!("; {segments} retransmitted there");
     }
     Some(words)
 }

@@ -1,7 +1,6 @@
 //! Why a run with a result is left out of its cell.
 
 use crate::metrics::{PartRun, RunView, cpu, parts, protocols_grown};
-use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{
     Counts, EndpointRecord, PhaseCounts, Sequence, ThreadKind, implausible,
 };
@@ -11,10 +10,15 @@ use super::in_effect::of_offloads;
 /// The reasons for which a run is left out, joined; absent if it may be used.
 pub fn reason(run: &RunView) -> Option<String> {
     let parts = parts(run);
-    let segments = |part: &PartRun| segment_size(&part.sender, &part.conditions);
+    let offloads = |end: &EndpointRecord| {
+        let role = end.role.name();
+        of_offloads(&end.offloads)
+            .map(move |sentence| format!("{role} {sentence}"))
+            .collect::<Vec<_>>()
+    };
     let ends = [run.sender, run.receiver].into_iter();
     let mut reasons: Vec<String> = ends.flat_map(offloads).collect();
-    reasons.extend(parts.iter().filter_map(segments));
+    reasons.extend(parts.iter().filter_map(segment_size));
     reasons.extend(parts.iter().filter_map(counts));
     reasons.extend(nothing(run.sender, run.receiver));
     reasons.extend(parts.iter().flat_map(contradictions));
@@ -43,8 +47,9 @@ fn nothing(sender: &EndpointRecord, receiver: &EndpointRecord) -> Vec<String> {
             "nothing received in the measured window ({sent} bytes sent){why}"
         ));
     }
-    if receiver.window_end_ns <= receiver.window_start_ns
-        || sender.window_end_ns <= sender.window_start_ns
+    if [sender, receiver]
+        .iter()
+        .any(|end| end.window_end_ns <= end.window_start_ns)
     {
         reasons.push("the measured window is empty".into());
     }
@@ -60,12 +65,6 @@ fn had_no_cpu(end: &EndpointRecord) -> bool {
 fn had_only_fragments(receiver: &EndpointRecord) -> bool {
     let grew = |names: [&str; 2]| protocols_grown(receiver, &names) > Some(0.0);
     grew(["Ip.ReasmReqds", "Ip6.ReasmReqds"]) && !grew(["Ip.ReasmOKs", "Ip6.ReasmOKs"])
-}
-
-fn offloads(end: &EndpointRecord) -> Vec<String> {
-    of_offloads(&end.offloads)
-        .map(|sentence| format!("{} {sentence}", end.role.name()))
-        .collect()
 }
 
 /// Why the received datagrams cannot be those that were sent. An agent gives up such a run itself;
@@ -85,9 +84,9 @@ fn counts(part: &PartRun) -> Option<String> {
     })
 }
 
-fn segment_size(sender: &EndpointRecord, conditions: &Conditions) -> Option<String> {
-    let asked = conditions.segment_bytes()?;
-    let actual = sender.tcp_info.as_ref()?.snd_mss_bytes?;
+fn segment_size(part: &PartRun) -> Option<String> {
+    let asked = part.conditions.segment_bytes()?;
+    let actual = part.sender.tcp_info.as_ref()?.snd_mss_bytes?;
     (actual != asked)
         .then(|| format!("user data per segment: requested {asked} bytes, in effect {actual}"))
 }
@@ -99,43 +98,29 @@ fn segment_size(sender: &EndpointRecord, conditions: &Conditions) -> Option<Stri
 /// had counted more at a sample than at its end, and no more arrives than was sent.
 fn contradictions(part: &PartRun) -> Vec<String> {
     let ends = [&part.sender, &part.receiver].into_iter();
-    ends.filter_map(samples)
-        .chain(received_more(part))
-        .collect()
+    let alone = ends.filter_map(samples);
+    alone.chain(received_more(part)).collect()
 }
-
-/// A counter: its name, and how it is read.
-type Counter = (&'static str, fn(&Counts) -> u64);
-
-const COUNTERS: [Counter; 3] = [
-    ("bytes", |counts| counts.bytes),
-    ("messages", |counts| counts.messages),
-    ("calls", |counts| counts.calls),
-];
 
 /// Checks that the counters rise from the window's first sample to its last, and to the whole run.
 fn samples(end: &EndpointRecord) -> Option<String> {
     let (first, last) = (&end.samples.first()?.counts, &end.samples.last()?.counts);
-    let total = total(end)?;
-    let (name, of) = COUNTERS
-        .iter()
-        .find(|(_, of)| of(first) > of(last) || of(last) > of(&total))?;
-    let (role, first, last, total) = (end.role.name(), of(first), of(last), of(&total));
+    let total = end.counts.total();
+    let named = |of: &Counts| {
+        [
+            ("bytes", of.bytes),
+            ("messages", of.messages),
+            ("calls", of.calls),
+        ]
+    };
+    let each = named(first).into_iter().zip(named(last)).zip(named(&total));
+    let mut each = each.map(|(((name, first), (_, last)), (_, total))| (name, first, last, total));
+    let (name, first, last, total) =
+        each.find(|(_, first, last, total)| first > last || last > total)?;
+    let role = end.role.name();
     Some(format!(
         "the {role}'s record contradicts itself: {first} {name} at the window's start, {last} at its end, {total} in the whole run"
     ))
-}
-
-/// What an endpoint counted in the whole run; absent where a sum overflows.
-fn total(end: &EndpointRecord) -> Option<Counts> {
-    let (outside, measured) = (&end.counts.outside, &end.counts.measured);
-    let is_sum = |(_, of): &Counter| of(outside).checked_add(of(measured)).is_some();
-    COUNTERS.iter().all(is_sum).then(|| Counts {
-        bytes: outside.bytes + measured.bytes,
-        messages: outside.messages + measured.messages,
-        calls: outside.calls + measured.calls,
-        ..Counts::default()
-    })
 }
 
 /// Checks that the receiver of a stream has no more than was sent; for datagrams, [`counts`] does, which says why not
@@ -143,7 +128,7 @@ fn total(end: &EndpointRecord) -> Option<Counts> {
 fn received_more(part: &PartRun) -> Option<String> {
     part.interrupted.is_none().then_some(())?;
     part.conditions.workload.is_byte_stream().then_some(())?;
-    let (sent, received) = (total(&part.sender)?.bytes, total(&part.receiver)?.bytes);
+    let [sent, received] = [&part.sender, &part.receiver].map(|end| end.counts.total().bytes);
     (received > sent).then(|| {
         format!("the records contradict each other: {received} bytes received, {sent} sent")
     })
@@ -151,6 +136,7 @@ fn received_more(part: &PartRun) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use bitcost_model::conditions::Conditions;
     use bitcost_model::record::{Role, Sample};
     use bitcost_model::workload::Workload;
 

@@ -13,20 +13,19 @@ pub(super) struct PartsInEffect {
     /// Each setting that was requested of an endpoint and is not in effect there:
     /// `receiver: receive_buffer_bytes requested 4194304, in effect 212992`.
     pub settings: Vec<String>,
-    /// Datagrams that are not of the run.
-    foreign_datagrams: Vec<String>,
-    /// TCP connections that started with metrics that the kernel had cached from earlier ones to the peer.
-    cached_metrics: Vec<String>,
+    /// TCP connections that started with metrics that the kernel had cached from earlier ones to the peer, and datagrams
+    /// that are not of the run.
+    pub notes: Vec<String>,
     /// Data that were on their way when the connection was ended: the receiver took them too slowly for the time after
     /// the window ([`DRAIN_MAX`]).
-    undelivered: Vec<String>,
+    pub undelivered: Vec<String>,
 }
 
 impl PartsInEffect {
     pub fn of(run: &RunView) -> PartsInEffect {
         let ends = [run.sender, run.receiver].into_iter();
         let mut found = PartsInEffect {
-            cached_metrics: ends.filter_map(cached_metrics).collect(),
+            notes: ends.filter_map(cached_metrics).collect(),
             ..PartsInEffect::default()
         };
         for (index, part) in parts(run).iter().enumerate() {
@@ -44,7 +43,7 @@ impl PartsInEffect {
                 .sequence
                 .is_some_and(|sequence| sequence.foreign > 0)
             {
-                found.foreign_datagrams.push(format!(
+                found.notes.push(format!(
                     "{name}receiver: datagrams that are not of the run came from the sender's address and port; they were ignored"
                 ));
             }
@@ -62,21 +61,6 @@ impl PartsInEffect {
             }
         }
         found
-    }
-
-    /// What is noted beside the settings.
-    pub fn notes(&self) -> Vec<String> {
-        [&*self.foreign_datagrams, &self.cached_metrics].concat()
-    }
-
-    /// What the figures say already or leave out.
-    pub fn aside(&self) -> Vec<String> {
-        [
-            &*self.cached_metrics,
-            &self.foreign_datagrams,
-            &self.undelivered,
-        ]
-        .concat()
     }
 }
 
@@ -130,10 +114,8 @@ pub(crate) fn of_offloads(offloads: &OffloadsInEffect) -> impl Iterator<Item = S
     let other = offloads.requested.iter().filter(differs);
     other.map(move |(bit, asked)| {
         let (asked, active) = (word(asked), active.get(bit).map_or("unknown", word));
-        format!(
-            "{}: {bit} requested {asked}, in effect {active}",
-            offloads.device
-        )
+        let device = &offloads.device;
+        format!("{device}: {bit} requested {asked}, in effect {active}")
     })
 }
 
@@ -146,13 +128,9 @@ fn limit(setting: &InEffect) -> String {
         _ => return String::new(),
     };
     let number = |text: &Option<String>| text.as_deref()?.parse::<u64>().ok();
-    let cut = number(&setting.actual)
-        .zip(number(&setting.requested))
-        .is_some_and(|(actual, asked)| actual < asked);
-    if cut {
-        format!(" (limit: {limit})")
-    } else {
-        String::new()
+    match number(&setting.actual).zip(number(&setting.requested)) {
+        Some((actual, asked)) if actual < asked => format!(" (limit: {limit})"),
+        _ => String::new(),
     }
 }
 

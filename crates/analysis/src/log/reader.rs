@@ -157,7 +157,25 @@ impl Log {
                 let row = self.ended(*run, [sender, receiver], interrupted.as_deref())?;
                 return self.end(*run, place, row);
             }
-            Event::RunFailed { run, .. } => return self.end(*run, place, Log::failed(event)),
+            Event::RunFailed {
+                run,
+                kind,
+                reason,
+                host_lacks,
+                ..
+            } => {
+                let row = RunRow {
+                    status: match kind {
+                        FailureKind::Failed => Status::Failed,
+                        FailureKind::Lost => Status::Lost,
+                        FailureKind::Interrupted => Status::Interrupted,
+                    },
+                    reason: Some(harmless(reason)),
+                    host_lacks: *host_lacks,
+                    ..RunRow::default()
+                };
+                return self.end(*run, place, row);
+            }
             Event::RunImported { run, imported } => {
                 self.summary.is_imported = true;
                 return self.end(*run, place, imported_row(imported));
@@ -189,10 +207,8 @@ impl Log {
     /// Checks that the plan is the one that study and seed give. The plan of another version of
     /// bitcost or of the log may differ, as defaults do, which is a caveat.
     fn check_plan(&mut self, plan: &Plan) -> Result<(), LogError> {
-        let difference = plan
-            .lengths
-            .and_then(|_| self.summary.study.plan_difference(plan));
-        let Some(what) = difference else {
+        let study = &self.summary.study;
+        let Some(what) = plan.lengths.and_then(|_| study.plan_difference(plan)) else {
             return Ok(());
         };
         if self.summary.bitcost_version == env!("CARGO_PKG_VERSION") && self.format == FORMAT {
@@ -208,15 +224,11 @@ impl Log {
     /// Takes what trials decided; the last decision of a kind counts.
     fn decided(&mut self, decision: &Decision) {
         let read = match decision {
-            Decision::Bottleneck(proof) => {
-                Proof::deserialize(proof).map(|proof| self.proof = Some(proof))
-            }
-            Decision::Changes(ladder) => {
-                Ladder::deserialize(ladder).map(|ladder| match ladder.cell {
-                    Some(_) => self.settle(ladder),
-                    None => self.ladder = Some(ladder),
-                })
-            }
+            Decision::Bottleneck(of) => Proof::deserialize(of).map(|of| self.proof = Some(of)),
+            Decision::Changes(of) => Ladder::deserialize(of).map(|of| match of.cell {
+                Some(_) => self.settle(of),
+                None => self.ladder = Some(of),
+            }),
         };
         if let Err(why) = read {
             let caveat = format!("what experiments decided cannot be read: {why}");
@@ -256,36 +268,12 @@ impl Log {
         }
         if plan.cells.len() == 1 {
             let is_left_out = row.status == Status::LeftOut;
-            let is_better =
-                |known: &Rc<FirstRun>| !is_left_out && (known.is_left_out || known.run == run);
-            if self.first_run.as_ref().is_none_or(is_better) {
+            let known = self.first_run.as_ref();
+            if known.is_none_or(|known| !is_left_out && (known.is_left_out || known.run == run)) {
                 self.first_run = Some(Rc::new(FirstRun::of(run, is_left_out, place, &view)));
             }
         }
         Ok(row)
-    }
-
-    /// The row of a run that failed or was stopped.
-    fn failed(event: &Event) -> RunRow {
-        let Event::RunFailed {
-            kind,
-            reason,
-            host_lacks,
-            ..
-        } = event
-        else {
-            return RunRow::default();
-        };
-        RunRow {
-            status: match kind {
-                FailureKind::Failed => Status::Failed,
-                FailureKind::Lost => Status::Lost,
-                FailureKind::Interrupted => Status::Interrupted,
-            },
-            reason: Some(harmless(reason)),
-            host_lacks: *host_lacks,
-            ..RunRow::default()
-        }
     }
 
     /// Keeps the profiled twin of a run, from its records of sender and receiver.

@@ -43,7 +43,7 @@ pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
         caveats: caveats(view, &parts),
         interrupted: interruption(view),
         notes: [
-            parts.notes().into_iter().chain(by_ticks).collect(),
+            parts.notes.into_iter().chain(by_ticks).collect(),
             of_trouble.chain(of_load).chain(of_marks).collect(),
         ],
         unattributed: attribution.err().map(|why| why.0),

@@ -64,24 +64,24 @@ impl Method {
 pub struct CpuUse {
     /// CPU seconds per second.
     pub cpus: f64,
-    /// Time over which it was read, in seconds.
-    pub span_seconds: f64,
     /// Standard error ÷ value of what soft interrupts took; absent where that is no part of it.
     pub relative_standard_error: Option<f64>,
 }
 
 impl CpuUse {
-    fn exact(end: &EndpointRecord, cpus: f64) -> Option<CpuUse> {
-        Some(CpuUse {
+    fn exact(cpus: f64) -> CpuUse {
+        CpuUse {
             cpus,
-            span_seconds: cpu::span_seconds(end)?,
             relative_standard_error: None,
-        })
+        }
     }
 
-    /// CPU seconds over the time that was read.
-    pub fn cpu_seconds(&self) -> f64 {
-        self.cpus * self.span_seconds
+    /// One with this standard error, in CPUs.
+    fn within(cpus: f64, standard_error: f64) -> CpuUse {
+        CpuUse {
+            cpus,
+            relative_standard_error: (cpus > 0.0).then(|| standard_error / cpus),
+        }
     }
 }
 
@@ -113,11 +113,9 @@ impl Attribution {
 /// thread's, and of the soft interrupts on the sender's CPUs.
 pub const NAPI_IN_USE: f64 = 0.05;
 
-/// Why CPU time cannot be attributed if the receive side ran in kernel threads whose times are not
-/// in the records.
+/// Of kernel threads whose times are not in the records.
 const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel threads, and this kernel does not say which (Linux before 6.8); use napi = \"inline\" in the study";
 
-/// Why CPU time cannot be attributed where the iperf3 server runs on the same host.
 const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too, and its work in the kernel cannot be separated; test a server on another host";
 
 const MOVED: &str = "received packets were handed to other CPUs (rps_cpus), where no clock assigns them to an endpoint of one host";
@@ -154,25 +152,21 @@ fn undisturbed(run: &RunView) -> Result<(), Unavailable> {
     let Some(other) = disturbance::charged_by_ticks_pct(run) else {
         return Ok(());
     };
-    if disturbance::is_known(run) {
-        return Err(Unavailable(format!(
+    Err(Unavailable(match disturbance::is_known(run) {
+        true => format!(
             "something else took {other:.0} % of the CPUs' time, and ticks do not distinguish it from the run's own; measure on an idle machine"
-        )));
-    }
-    Err(Unavailable(format!(
-        "soft interrupts in no thread of the run, or other programs, took {other:.0} % of the CPUs' time, and ticks do not distinguish them from the run's own; bitcost reads the clocks of other programs outside of containers, where /proc shows all processes"
-    )))
+        ),
+        false => format!(
+            "soft interrupts in no thread of the run, or other programs, took {other:.0} % of the CPUs' time, and ticks do not distinguish them from the run's own; bitcost reads the clocks of other programs outside of containers, where /proc shows all processes"
+        ),
+    }))
 }
 
 /// A veth uses NAPI only while GRO is on; without GRO, everything is received in soft interrupts. A
 /// record that does not name GRO is of a lab that leaves it on.
 fn threads_are_hidden(run: &RunView) -> bool {
-    let uses_napi = run
-        .receiver
-        .offloads
-        .active
-        .get("rx-gro")
-        .is_none_or(|on| *on);
+    let offloads = &run.receiver.offloads.active;
+    let uses_napi = offloads.get("rx-gro").is_none_or(|on| *on);
     let host = run.conditions.direction.role_of(Role::Receiver);
     let mut requests = run.conditions.of_host(host);
     let has_threads = !requests.any(|setting| *setting == HostSetting::ThreadedNapi(false));
@@ -186,7 +180,7 @@ fn by_hosts(run: &RunView) -> Option<Attribution> {
         let end = run.end(role);
         match end.iperf3 {
             Some(_) => Some(None),
-            None => CpuUse::exact(end, cpus(end)?).map(Some),
+            None => Some(Some(CpuUse::exact(cpus(end)?))),
         }
     };
     let both = |method, cpus| {
@@ -214,7 +208,8 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
     let of = |role: Role| {
         let end = run.end(role);
         let traffic = cpu::of_threads(end, ThreadKind::Traffic)?;
-        CpuUse::exact(end, traffic + cpu::of_threads(end, ThreadKind::Napi)?)
+        let napi = cpu::of_threads(end, ThreadKind::Napi)?;
+        Some(CpuUse::exact(traffic + napi))
     };
     Some(Attribution {
         method: Method::NapiThread,
@@ -256,7 +251,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
     let share = |role: Role| {
         let end = run.end(role);
         let own = own_cpus(run, role)?;
-        let before = cpu::idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
+        let before = cpu::idle_cpus(end, |cpu| end.pinned_cpus.contains(cpu)).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
         if cpus <= 0.0 {
             return Err(Unavailable(format!(
@@ -264,22 +259,14 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
                 role.name()
             )));
         }
-        let shared = CpuUse {
-            cpus,
-            span_seconds: cpu::span_seconds(end).unwrap_or_default(),
-            relative_standard_error: Some(own.variance.sqrt() / cpus),
-        };
+        let shared = CpuUse::within(cpus, own.variance.sqrt());
         Ok((own, shared))
     };
     let ((a, sender), (b, receiver)) = (share(Role::Sender)?, share(Role::Receiver)?);
     let wire = a.cpus * a.softirq + b.cpus * b.softirq;
     Ok(Attribution {
         method: Method::OwnCpus,
-        wire: Some(CpuUse {
-            cpus: wire,
-            span_seconds: sender.span_seconds,
-            relative_standard_error: (wire > 0.0).then(|| (a.variance + b.variance).sqrt() / wire),
-        }),
+        wire: Some(CpuUse::within(wire, (a.variance + b.variance).sqrt())),
         sender: Some(sender),
         receiver: Some(receiver),
         softirqs: Some(a.means.max(b.means)),
@@ -357,27 +344,18 @@ struct OwnCpus {
 /// is the time of the CPUs to which it is pinned, without their soft interrupts, and the soft
 /// interrupts of the other endpoint's CPUs.
 fn by_softirq_ticks(run: &RunView) -> Result<Attribution, Unavailable> {
-    let why = match run.sender.pinned_cpus.is_empty() || run.receiver.pinned_cpus.is_empty() {
-        true => {
-            Some("share the CPUs of one host, the ends are not pinned to CPUs of their own, and")
-        }
-        false => shares_cpus(run).then_some("are pinned to the same CPU, and"),
-    };
-    if let Some(why) = why {
-        return Err(Unavailable(format!(
-            "both ends {why} the receive side did not run in a kernel thread"
-        )));
+    if run.sender.pinned_cpus.is_empty() || run.receiver.pinned_cpus.is_empty() {
+        return Err(Unavailable("both ends share the CPUs of one host, the ends are not pinned to CPUs of their own, and the receive side did not run in a kernel thread".into()));
+    }
+    if shares_cpus(run) {
+        return Err(Unavailable("both ends are pinned to the same CPU, and the receive side did not run in a kernel thread".into()));
     }
     let (sender, receiver) = (own_cpus(run, Role::Sender)?, own_cpus(run, Role::Receiver)?);
     let standard_error = (sender.variance + receiver.variance).sqrt();
     let share = |own: &OwnCpus, other: &OwnCpus, role: Role| {
         let cpus =
             own.cpus * (1.0 - own.softirq) + other.cpus * other.softirq + postponed_cpus(run, role);
-        CpuUse {
-            cpus,
-            span_seconds: cpu::span_seconds(run.end(role)).unwrap_or_default(),
-            relative_standard_error: (cpus > 0.0).then(|| standard_error / cpus),
-        }
+        CpuUse::within(cpus, standard_error)
     };
     Ok(Attribution {
         method: Method::SoftirqTicks,
@@ -400,38 +378,28 @@ fn own_cpus(run: &RunView, role: Role) -> Result<OwnCpus, Unavailable> {
     let name = role.name();
     let seconds = cpu::span_seconds(end).filter(|_| own.len() == end.pinned_cpus.len());
     let unread = || Unavailable(format!("the times of the {name}'s CPUs could not be read"));
-    let cpus =
-        own.iter().map(|span| span.busy_seconds).sum::<f64>() / seconds.ok_or_else(unread)?;
-    let found = timed_softirqs(run, role, cpus).or_else(|| softirq_ticks(&own, cpus));
-    found.ok_or_else(|| {
-        Unavailable(format!(
-            "the {name}'s CPUs counted no tick of work; measure for longer"
-        ))
-    })
-}
-
-/// The share of soft interrupts by those that were timed.
-fn timed_softirqs(run: &RunView, role: Role, cpus: f64) -> Option<OwnCpus> {
-    let timed = softirqs::timed(run, &run.end(role).pinned_cpus, softirqs::is_of_network)
-        .filter(|_| cpus > 0.0)?;
-    Some(OwnCpus {
-        cpus,
-        softirq: (timed.cpus / cpus).min(1.0),
-        variance: timed.variance,
-        means: SoftirqMeans::Timed,
-    })
-}
-
-/// The share of soft interrupts by ticks; the variance is binomial over the ticks of work.
-fn softirq_ticks(own: &[&CpuSpan], cpus: f64) -> Option<OwnCpus> {
+    let busy: f64 = own.iter().map(|span| span.busy_seconds).sum();
+    let cpus = busy / seconds.ok_or_else(unread)?;
+    let timed = softirqs::timed(run, &end.pinned_cpus, softirqs::is_of_network);
+    if let Some(timed) = timed.filter(|_| cpus > 0.0) {
+        return Ok(OwnCpus {
+            cpus,
+            softirq: (timed.cpus / cpus).min(1.0),
+            variance: timed.variance,
+            means: SoftirqMeans::Timed,
+        });
+    }
     let ticks = own.iter().map(|span| span.busy_ticks).sum::<u64>() as f64;
     if ticks == 0.0 {
-        return None;
+        return Err(Unavailable(format!(
+            "the {name}'s CPUs counted no tick of work; measure for longer"
+        )));
     }
     let softirq = own.iter().map(|span| span.softirq_ticks).sum::<u64>() as f64 / ticks;
-    Some(OwnCpus {
+    Ok(OwnCpus {
         cpus,
         softirq,
+        // Binomial over the ticks of work.
         variance: cpus * cpus * softirq * (1.0 - softirq) / ticks,
         means: SoftirqMeans::Ticks,
     })

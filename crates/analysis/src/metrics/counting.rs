@@ -35,10 +35,8 @@ fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -
 }
 
 pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
-    Some(
-        switches_per_second(run, role, |switches| switches.voluntary)?
-            / messages_per_second(run, role)?,
-    )
+    let sleeps = switches_per_second(run, role, |switches| switches.voluntary)?;
+    Some(sleeps / messages_per_second(run, role)?)
 }
 
 pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
@@ -63,12 +61,9 @@ pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
 
 pub fn failed_sends(run: &RunView) -> Option<f64> {
     let counts = run.measured(Role::Sender);
-    let datagrams = run.conditions.workload.is_datagram();
-    quotient(
-        100.0 * counts.failed_calls as f64,
-        (counts.calls + counts.failed_calls) as f64,
-    )
-    .filter(|_| datagrams)
+    let (failed, taken) = (counts.failed_calls as f64, counts.calls as f64);
+    let is_datagram = run.conditions.workload.is_datagram();
+    quotient(100.0 * failed, taken + failed).filter(|_| is_datagram)
 }
 
 /// Retransmitted segments per data segment sent, in per cent.
@@ -87,9 +82,8 @@ pub fn traffic_threads_pct(end: &EndpointRecord) -> Option<f64> {
 }
 
 /// Segments that were retransmitted between the sender's first and its last sample.
-pub fn retransmitted_in_window(run: &RunView) -> Option<usize> {
-    let edges = Edges::of(&run.sender.samples)?;
-    Some(edges.tcp(|info| info.total_retrans)? as usize)
+pub fn retransmitted_in_window(run: &RunView) -> Option<f64> {
+    Edges::of(&run.sender.samples)?.tcp(|info| info.total_retrans)
 }
 
 /// User data per data segment of the sender's whole connections, in bytes.
@@ -110,12 +104,8 @@ pub fn segments_per_message(run: &RunView) -> Option<f64> {
 /// Segments without data that the receiver sent per data segment that it received.
 pub fn acks_per_segment(run: &RunView) -> Option<f64> {
     let edges = Edges::of(&run.receiver.samples)?;
-    let all = edges.tcp(|info| info.segs_out)?;
-    let data_with_them = edges.tcp(|info| info.data_segs_out)?;
-    quotient(
-        (all - data_with_them).max(0.0),
-        edges.tcp(|info| info.data_segs_in)?,
-    )
+    let acks = edges.tcp(|info| info.segs_out)? - edges.tcp(|info| info.data_segs_out)?;
+    quotient(acks.max(0.0), edges.tcp(|info| info.data_segs_in)?)
 }
 
 /// A count of the window's datagrams in per cent of those sent.
@@ -127,25 +117,17 @@ pub fn arrivals(run: &RunView, count: fn(&Arrivals) -> u64) -> Option<f64> {
     )
 }
 
-/// CPU seconds per second that the run's own threads used at both endpoints.
+/// CPU seconds per second that the run's own threads used at both endpoints, and the lab's link emulators, which work
+/// for the run as well.
 fn own_cpus(run: &RunView) -> Option<f64> {
     let of = |end: &EndpointRecord| {
         let kinds = [ThreadKind::Traffic, ThreadKind::Napi, ThreadKind::Monitor].into_iter();
-        let mut present = kinds.filter(|kind| {
-            end.samples
-                .iter()
-                .flat_map(|s| &s.threads)
-                .any(|t| t.kind == *kind)
-        });
+        let threads = || end.samples.iter().flat_map(|sample| &sample.threads);
+        let mut present = kinds.filter(|kind| threads().any(|thread| thread.kind == *kind));
         let cpus = present.try_fold(0.0, |sum, kind| Some(sum + cpu::of_threads(end, kind)?))?;
         (cpus > 0.0).then_some(cpus)
     };
-    Some(of(run.sender)? + of(run.receiver)?)
-}
-
-/// As [`own_cpus`], with the lab's link emulators, which work for the run as well.
-fn own_and_emulators(run: &RunView) -> Option<f64> {
-    Some(own_cpus(run)? + path::emulator_cpus(run).unwrap_or(0.0))
+    Some(of(run.sender)? + of(run.receiver)? + path::emulator_cpus(run).unwrap_or(0.0))
 }
 
 /// CPU seconds per second that the host or the hosts were busy, and the number of their CPUs.
@@ -160,10 +142,10 @@ pub fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
 }
 
 pub fn own_cpu_share(run: &RunView) -> Option<f64> {
-    quotient(100.0 * own_and_emulators(run)?, busy_cpus(run)?.0)
+    quotient(100.0 * own_cpus(run)?, busy_cpus(run)?.0)
 }
 
 pub fn other_cpu(run: &RunView) -> Option<f64> {
     let (busy, count) = busy_cpus(run)?;
-    Some(100.0 * (busy - own_and_emulators(run)?).max(0.0) / count)
+    Some(100.0 * (busy - own_cpus(run)?).max(0.0) / count)
 }

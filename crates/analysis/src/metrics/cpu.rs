@@ -1,6 +1,7 @@
 //! CPU time between the first and the last sample of one endpoint: by clocks, and by ticks.
 
 use bitcost_model::record::{CpuTicks, EndpointRecord, ThreadKind};
+use bitcost_stats::spread;
 
 use crate::metrics::edges::{Edges, is_of_first_part};
 use crate::metrics::view::RunView;
@@ -37,14 +38,14 @@ pub(crate) fn spans_of(ticks_per_second: u64, edges: &Edges) -> Vec<CpuSpan> {
 }
 
 fn spans(first: &[CpuTicks], last: &[CpuTicks], wall: f64, ticks_per_second: u64) -> Vec<CpuSpan> {
-    if ticks_per_second == 0 {
-        return Vec::new();
-    }
     let tick = 1.0 / ticks_per_second as f64;
-    let pairs = last.iter().filter_map(|after| {
-        let before = first.iter().find(|before| before.cpu == after.cpu)?;
-        Some(cpu_span(before, after, wall, tick))
-    });
+    let pairs = last
+        .iter()
+        .filter(|_| tick.is_finite())
+        .filter_map(|after| {
+            let before = first.iter().find(|before| before.cpu == after.cpu)?;
+            Some(cpu_span(before, after, wall, tick))
+        });
     pairs.collect()
 }
 
@@ -55,22 +56,13 @@ pub(crate) fn busy_cpus(record: &EndpointRecord) -> Option<f64> {
     Some(busy / span_seconds(record)?)
 }
 
-/// CPU seconds per second that the host used before the block, while bitcost was idle; absent where
+/// CPU seconds per second that the host used before the block, while bitcost was idle, of some CPUs; absent where
 /// that was not measured.
-pub(crate) fn idle_cpus(record: &EndpointRecord) -> Option<f64> {
-    idle_of(record, |_| true)
-}
-
-/// As [`idle_cpus`], of these CPUs alone.
-pub(crate) fn idle_cpus_of(record: &EndpointRecord, cpus: &[u32]) -> Option<f64> {
-    idle_of(record, |cpu| cpus.contains(&cpu))
-}
-
-fn idle_of(record: &EndpointRecord, is_of: impl Fn(u32) -> bool) -> Option<f64> {
+pub(crate) fn idle_cpus(record: &EndpointRecord, is_of: impl Fn(&u32) -> bool) -> Option<f64> {
     let wall = idle_seconds(record)?;
     let idle = record.idle.as_ref()?;
     let mut cpus = spans(&idle.start, &idle.end, wall, record.ticks_per_second);
-    cpus.retain(|span| is_of(span.cpu));
+    cpus.retain(|span| is_of(&span.cpu));
     (!cpus.is_empty()).then(|| cpus.iter().map(|cpu| cpu.busy_seconds).sum::<f64>() / wall)
 }
 
@@ -83,7 +75,7 @@ pub(crate) fn idle_seconds(record: &EndpointRecord) -> Option<f64> {
 
 /// CPU seconds per second that the run added to the idle load; absent where it added none.
 pub(crate) fn cpus_above_idle(record: &EndpointRecord) -> Option<f64> {
-    Some(busy_cpus(record)? - idle_cpus(record)?).filter(|above| *above > 0.0)
+    Some(busy_cpus(record)? - idle_cpus(record, |_| true)?).filter(|above| *above > 0.0)
 }
 
 /// Standard error of [`busy_cpus`], in CPUs: the age of each reading of a CPU is uniformly
@@ -125,14 +117,13 @@ pub(crate) fn of_first_part(record: &EndpointRecord) -> Option<(f64, f64)> {
 /// where it was not measured.
 pub(crate) fn speed_loop_us(run: &RunView) -> Option<f64> {
     let cpus = run.sender.speed.iter().chain(&run.receiver.speed);
-    let means: Vec<f64> = cpus
-        .filter(|cpu| !cpu.loop_ns.is_empty())
-        .map(|cpu| {
-            let sum: f64 = cpu.loop_ns.iter().map(|ns| f64::from(*ns)).sum();
-            sum / cpu.loop_ns.len() as f64
-        })
-        .collect();
-    (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64 / 1e3)
+    let means: Vec<f64> = cpus.filter_map(|cpu| mean(&cpu.loop_ns)).collect();
+    spread(&means).map(|loops| loops.mean / 1e3)
+}
+
+fn mean(ns: &[u32]) -> Option<f64> {
+    let ns: Vec<f64> = ns.iter().map(|ns| f64::from(*ns)).collect();
+    spread(&ns).map(|ns| ns.mean)
 }
 
 /// The mean round trip of a cache line between the endpoints' CPUs, in ns; absent where it was not
@@ -141,7 +132,5 @@ pub(crate) fn core_to_core_round_trip_ns(run: &RunView) -> Option<f64> {
     let mut measured = [run.sender, run.receiver]
         .into_iter()
         .filter_map(|end| end.core_to_core.as_ref());
-    let trips = &measured.next()?.round_trip_ns;
-    let sum: f64 = trips.iter().map(|ns| f64::from(*ns)).sum();
-    (!trips.is_empty()).then(|| sum / trips.len() as f64)
+    mean(&measured.next()?.round_trip_ns)
 }

@@ -133,9 +133,13 @@ pub(crate) fn foreign_pct(run: &RunView) -> Option<f64> {
 
 /// The share of its time that the hypervisor took from the CPU that lost most, in per cent.
 pub(crate) fn stolen_pct(run: &RunView) -> Option<f64> {
-    let shares: Option<Vec<f64>> = records(run).map(stolen_share).collect();
-    let most = shares?.into_iter().max_by(f64::total_cmp)?;
-    Some(100.0 * most)
+    let share = |end: &EndpointRecord| {
+        let cpus = cpu::cpus(end)?.into_iter();
+        let most = cpus.map(|cpu| cpu.stolen_seconds).max_by(f64::total_cmp)?;
+        Some(100.0 * most / cpu::span_seconds(end)?)
+    };
+    let shares: Option<Vec<f64>> = records(run).map(share).collect();
+    shares?.into_iter().max_by(f64::total_cmp)
 }
 
 fn foreign_cpus(run: &RunView) -> Option<f64> {
@@ -179,15 +183,6 @@ fn foreign(end: &EndpointRecord) -> Option<(&ForeignLoad, f64)> {
     (ns > 0).then_some((load, ns as f64 / 1e9))
 }
 
-/// The share that the hypervisor took of the time of the CPU that lost most.
-fn stolen_share(end: &EndpointRecord) -> Option<f64> {
-    let span = cpu::span_seconds(end)?;
-    let shares = cpu::cpus(end)?
-        .into_iter()
-        .map(|cpu| cpu.stolen_seconds / span);
-    shares.max_by(f64::total_cmp)
-}
-
 /// CPUs that the stress threads of both endpoints used.
 fn stress_cpus(run: &RunView) -> f64 {
     stress_of(run.sender) + stress_of(run.receiver)
@@ -197,17 +192,13 @@ fn stress_cpus(run: &RunView) -> f64 {
 /// reports in this order.
 fn stress_of(end: &EndpointRecord) -> f64 {
     let reported = |name: &'static str| {
-        let of_name = end
-            .in_effect
-            .iter()
-            .filter(move |setting| setting.name == name);
+        let of_name = end.in_effect.iter();
+        let of_name = of_name.filter(move |setting| setting.name == name);
         of_name.filter_map(|setting| {
             let words = setting.actual.as_deref()?;
             words.split(' ').next()?.parse::<f64>().ok()
         })
     };
-    reported("stress")
-        .zip(reported("stress_load_percent"))
-        .map(|(workers, percent)| workers * percent / 100.0)
-        .sum()
+    let loads = reported("stress").zip(reported("stress_load_percent"));
+    loads.map(|(count, percent)| count * percent / 100.0).sum()
 }

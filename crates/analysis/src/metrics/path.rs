@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use bitcost_model::counters::{LinkEmulator, Queue};
-use bitcost_model::record::{EndpointRecord, Sample};
+use bitcost_model::record::{EndpointRecord, Latency, Sample};
+use bitcost_stats::median;
 
 use crate::metrics::edges::Edges;
+use crate::metrics::timing::quantile_us;
 use crate::metrics::view::RunView;
 
 /// Whether a queue emulates a link: the kernel's, or bitcost's.
@@ -42,7 +44,7 @@ pub(crate) fn drops(run: &RunView, is_meant: fn(&Queue) -> bool) -> Option<f64> 
         .chain(at_ends)
         .filter(|(queue, _)| is_meant(queue))
         .map(|(_, packets)| packets);
-    Some(meant.reduce(|sum, packets| sum + packets)? as f64)
+    Some(meant.reduce(u64::saturating_add)? as f64)
 }
 
 /// The chosen roots with their drops. A class's queue and the one above it both count the lower one's drops, so only roots
@@ -61,11 +63,8 @@ pub(crate) fn drops_since(before: &Sample, after: &Queue) -> u64 {
         (&queue.node, &queue.device, &queue.kind, &queue.handle)
             == (&after.node, &after.device, &after.kind, &after.handle)
     };
-    let before = before
-        .queues
-        .iter()
-        .find(same)
-        .map_or(0, |queue| queue.drops);
+    let before = before.queues.iter().find(same);
+    let before = before.map_or(0, |queue| queue.drops);
     after.drops.wrapping_sub(before).into()
 }
 
@@ -93,36 +92,27 @@ pub(crate) fn emulator_cpus(run: &RunView) -> Option<f64> {
     Some(ns.sum::<u64>() as f64 / 2e9 / edges.seconds)
 }
 
-/// The lateness in µs that this share of the packets did not exceed, at the link emulator that was
+/// The lateness in µs that this many thousandths of the packets did not exceed, at the link emulator that was
 /// latest.
-pub(crate) fn late_us(run: &RunView, share: f64) -> Option<f64> {
+pub(crate) fn late_us<const THOUSANDTHS: u64>(run: &RunView) -> Option<f64> {
     let edges = with_emulators(run)?;
-    let of = |(before, after)| late_of(before, after, share);
     emulators(edges.first, edges.last)
-        .filter_map(of)
+        .filter_map(|(before, after)| quantile_us::<THOUSANDTHS>(&lateness(before, after)))
         .max_by(f64::total_cmp)
 }
 
-fn late_of(before: &LinkEmulator, after: &LinkEmulator, share: f64) -> Option<f64> {
+fn lateness(before: &LinkEmulator, after: &LinkEmulator) -> Latency {
     let then: BTreeMap<u64, u64> = before.late.iter().copied().collect();
-    let grown = |(bound, count): &(u64, u64)| {
-        (
-            *bound,
-            count.saturating_sub(then.get(bound).copied().unwrap_or(0)),
-        )
-    };
-    let counts: Vec<(u64, u64)> = after.late.iter().map(grown).collect();
-    let total: u64 = counts.iter().map(|(_, count)| count).sum();
-    let wanted = (share * total as f64).ceil();
-    let mut seen = 0;
-    let reached = counts
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .find(|(_, count)| {
-            seen += count;
-            seen as f64 >= wanted
-        });
-    reached.map(|(bound, _)| *bound as f64 / 1000.0)
+    let mut buckets = after.late.clone();
+    for (bound, count) in &mut buckets {
+        *count = count.saturating_sub(then.get(bound).copied().unwrap_or(0));
+    }
+    buckets.retain(|(_, count)| *count > 0);
+    Latency {
+        sum_ns: 0,
+        max_ns: u64::MAX,
+        buckets,
+    }
 }
 
 /// Packets that link emulators dropped without being asked to: they were too slow, or the kernel
@@ -132,8 +122,7 @@ pub(crate) fn emulator_failures(run: &RunView) -> Option<f64> {
     let failed = |emulator: &LinkEmulator| emulator.missed_packets + emulator.refused.packets;
     let growths = emulators(edges.first, edges.last)
         .map(|(before, after)| failed(after).saturating_sub(failed(before)));
-    let sum = growths.reduce(|sum, growth| sum + growth);
-    sum.map(|sum| sum as f64)
+    growths.reduce(u64::saturating_add).map(|sum| sum as f64)
 }
 
 /// What went wrong in the link emulators of a run.
@@ -176,31 +165,21 @@ impl fmt::Display for EmulatorTrouble {
 
 /// What went wrong in the link emulators of a run; absent where they worked as requested.
 pub fn emulator_trouble(run: &RunView) -> Option<EmulatorTrouble> {
-    if let Some(late) = late_us(run, 0.99).filter(|late| *late > LATE_BOUND_US) {
-        return Some(EmulatorTrouble::Late(
-            late,
-            late_us(run, 1.0).unwrap_or(late),
-        ));
+    if let Some(late) = late_us::<990>(run).filter(|late| *late > LATE_BOUND_US) {
+        let most = late_us::<1000>(run).unwrap_or(late);
+        return Some(EmulatorTrouble::Late(late, most));
     }
     emulator_failures(run)
         .filter(|failed| *failed > 0.0)
         .map(EmulatorTrouble::Failed)
 }
 
-/// The plateau of the sender's congestion window, in segments: the upper median in the second half
-/// of the samples.
+/// The plateau of the sender's congestion window, in segments: the median in the second half of the samples.
 pub(crate) fn window_plateau(run: &RunView) -> Option<f64> {
-    let windows: Vec<u32> = run
-        .sender
-        .samples
-        .iter()
-        .filter_map(|s| s.tcp_info.as_ref()?.snd_cwnd_segments)
-        .collect();
-    let mut later = windows.get(windows.len() / 2..)?.to_vec();
-    later.sort_unstable();
-    later
-        .get(later.len() / 2)
-        .map(|segments| f64::from(*segments))
+    let samples = run.sender.samples.iter();
+    let windows = samples.filter_map(|s| s.tcp_info.as_ref()?.snd_cwnd_segments);
+    let windows: Vec<f64> = windows.map(f64::from).collect();
+    median(&windows[windows.len() / 2..])
 }
 
 #[cfg(test)]
@@ -248,8 +227,9 @@ mod tests {
             line(&[(1000, 50), (9000, 7)]),
             line(&[(1000, 149), (9000, 7), (50_000, 1)]),
         );
-        assert_eq!(late_of(&before, &after, 0.99), Some(1.0));
-        assert_eq!(late_of(&before, &after, 1.0), Some(50.0));
-        assert_eq!(late_of(&before, &before, 1.0), None);
+        let late = lateness(&before, &after);
+        assert_eq!(quantile_us::<990>(&late), Some(1.0));
+        assert_eq!(quantile_us::<1000>(&late), Some(50.0));
+        assert_eq!(quantile_us::<1000>(&lateness(&before, &before)), None);
     }
 }

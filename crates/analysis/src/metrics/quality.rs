@@ -67,7 +67,7 @@ pub fn marks(run: &RunView) -> Vec<(Weak, Role)> {
 
 fn before_pct(run: &RunView, role: Role) -> Option<f64> {
     let count = cpu::cpus(run.end(role))?.len() as f64;
-    Some(100.0 * cpu::idle_cpus(run.end(role))? / count)
+    Some(100.0 * cpu::idle_cpus(run.end(role), |_| true)? / count)
 }
 
 fn ticks_pct(run: &RunView, role: Role) -> Option<f64> {

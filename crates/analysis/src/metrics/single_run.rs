@@ -1,10 +1,9 @@
 //! The interval of a figure of one run: what varied within the run, by batch means, and what varies
 //! between runs, which one run cannot show.
 
-use bitcost_model::counters::SoftirqTime;
 use bitcost_model::record::{Counts, EndpointRecord, PhaseCounts};
 use bitcost_model::soft_interrupts::spans;
-use bitcost_stats::{Interval, batch_length, batch_means_half_width};
+use bitcost_stats::{Interval, batch_length, batch_means_half_width, spread};
 
 use crate::metrics::table::{Metric, metric};
 use crate::metrics::view::RunView;
@@ -38,11 +37,8 @@ pub fn single_run(run: &RunView, name: &str) -> Option<SingleRun> {
     let metric = metric(name).filter(|metric| WITH_INTERVAL.contains(&metric.name))?;
     let value = (metric.compute)(run).filter(|value| *value > 0.0)?;
     let means = batches(run, metric)?;
-    let mean = means.iter().sum::<f64>() / means.len() as f64;
-    let within = batch_means_half_width(&means)? / mean;
-    if !within.is_finite() {
-        return None;
-    }
+    let within = batch_means_half_width(&means)? / spread(&means)?.mean;
+    within.is_finite().then_some(())?;
     // Both are independent and relative, so their squares add up as logarithms.
     let factor = within.hypot(BETWEEN_RUNS.ln()).exp();
     Some(SingleRun {
@@ -60,7 +56,10 @@ fn batches(run: &RunView, metric: &Metric) -> Option<Vec<f64>> {
     let steps = run.sender.samples.len().min(run.receiver.samples.len());
     let steps = steps.checked_sub(1)?;
     let length = batch_length(steps)?;
-    let bare = [run.sender, run.receiver].map(without_samples);
+    let bare = [run.sender, run.receiver].map(|end| EndpointRecord {
+        samples: Vec::new(),
+        ..end.clone()
+    });
     let of = |batch: usize| {
         let (first, last) = (batch * length, (batch + 1) * length);
         let sender = between(run.sender, &bare[0], first, last);
@@ -88,7 +87,11 @@ fn between(
         let window = other.at_ns.saturating_sub(edge.at_ns).max(1);
         let share = finish.at_ns.saturating_sub(begin.at_ns) as f64 / window as f64;
         begin.softirqs = Vec::new();
-        finish.softirqs = evenly(&spans(&edge.softirqs, &other.softirqs), share);
+        // They are read at the edges of the window alone; what one takes is known of all that were timed.
+        finish.softirqs = spans(&edge.softirqs, &other.softirqs);
+        for span in &mut finish.softirqs {
+            span.count = (span.count as f64 * share).round() as u64;
+        }
     }
     EndpointRecord {
         window_start_ns: begin.at_ns,
@@ -99,22 +102,5 @@ fn between(
         },
         samples: vec![begin, finish],
         ..bare.clone()
-    }
-}
-
-/// Soft interrupts, which are read at the edges of the window alone, as if this share of them had
-/// occurred; what one of them takes is known of all that were timed.
-fn evenly(all: &[SoftirqTime], share: f64) -> Vec<SoftirqTime> {
-    let part = |span: &SoftirqTime| SoftirqTime {
-        count: (span.count as f64 * share).round() as u64,
-        ..span.clone()
-    };
-    all.iter().map(part).collect()
-}
-
-fn without_samples(end: &EndpointRecord) -> EndpointRecord {
-    EndpointRecord {
-        samples: Vec::new(),
-        ..end.clone()
     }
 }

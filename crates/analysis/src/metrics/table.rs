@@ -289,7 +289,7 @@ const ROWS: &[&[Metric]] = &[
         => |run| path::drops(run, path::is_emulator),
         "at the queues of the link emulators; a super-packet counts once"),
     one!("emulator_late_p99_us", "Lateness of the link emulator, p99", "µs", Lower, [Streams]
-        => |run| path::late_us(run, 0.99),
+        => path::late_us::<990>,
         "time after the scheduled departure that 99 % of the packets did not exceed, on the worst link"),
     one!("emulator_failed_packets", "Packets that the link emulator failed to carry", "", Lower, [Streams]
         => path::emulator_failures,

@@ -9,7 +9,7 @@ use bitcost_model::record::Role;
 
 use super::owner::{Found, Owner, Place, end_of_cpu};
 use super::weights::{Host, weighed};
-use crate::metrics::cpu::idle_cpus_of;
+use crate::metrics::cpu::idle_cpus;
 use crate::metrics::{Method, RunView, attribute, units_per_second};
 
 /// The share of lost samples from which the profile of a run is left out.
@@ -119,7 +119,7 @@ impl Account {
     /// before the block, which the run's account subtracts.
     fn others_above_idle(&self, role: Role, run: &RunView) -> f64 {
         let end = run.end(role);
-        let before = idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
+        let before = idle_cpus(end, |cpu| end.pinned_cpus.contains(cpu)).unwrap_or_default();
         let there = self.0.iter();
         let there = there.filter(|(key, _)| (key.0, key.1) == (Owner::End(role), Owner::Other));
         let there: f64 = there.map(|(_, cpus)| cpus).sum();

@@ -27,10 +27,7 @@ pub(super) fn answered(sentence: &Sentence, cells: &[CellRuns], seed: u64) -> Op
         sentence.metrics.iter().map(side).collect()
     };
     let of = values(&sentence.of)?;
-    let to = match &sentence.to {
-        Some(levels) => values(levels)?,
-        None => Vec::new(),
-    };
+    let to = sentence.to.as_ref().map_or(Some(Vec::new()), values)?;
     let sides: Vec<Side> = of.iter().chain(&to).map(Vec::as_slice).collect();
     let (above, below) = sides.split_at(of.len());
     let sum = |sides: &[Side]| -> Option<f64> {

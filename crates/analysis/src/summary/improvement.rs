@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::study::Label;
-use bitcost_stats::Interval;
+use bitcost_stats::{Interval, ratio_interval};
 use bitcost_study::check::Levels;
 use bitcost_study::{Compared, Study};
 use schemars::JsonSchema;
@@ -85,10 +85,7 @@ fn ratios(from: &CellRuns, to: &CellRuns, seed: u64) -> BTreeMap<&'static str, I
     let ratio = |metric: &Metric| {
         let (from, to) = (from.values(metric.name), to.values(metric.name));
         let (above, below) = oriented(metric.better, &from, &to)?;
-        Some((
-            metric.name,
-            bitcost_stats::ratio_interval(above, below, seed)?,
-        ))
+        Some((metric.name, ratio_interval(above, below, seed)?))
     };
     METRICS.iter().filter_map(ratio).collect()
 }
@@ -100,17 +97,10 @@ fn expected_improvement(
     from: &CellSummary,
     to: &CellSummary,
 ) -> Vec<(String, f64)> {
-    let printed = study.expect.iter().flat_map(|expect| &expect.improvements);
-    match printed
-        .into_iter()
-        .find(|improvement| has(levels, &improvement.levels))
-    {
-        Some(improvement) => improvement.figures.clone(),
-        None => expected_ratios(from, to),
+    let mut printed = study.expect.iter().flat_map(|expect| &expect.improvements);
+    if let Some(printed) = printed.find(|printed| has(levels, &printed.levels)) {
+        return printed.figures.clone();
     }
-}
-
-fn expected_ratios(from: &CellSummary, to: &CellSummary) -> Vec<(String, f64)> {
     let ratio = |(name, value): &(String, f64)| {
         let (above, below) = oriented(metric(name)?.better, *value, to.expected(name)?)?;
         (below != 0.0).then(|| (name.clone(), above / below))

@@ -134,6 +134,6 @@ impl Summary {
     }
 
     pub fn cell(&self, levels: &[(String, Label)]) -> Option<&CellSummary> {
-        self.places.find(&self.cells, levels)
+        self.cells.get(self.places.index(&self.cells, levels)?)
     }
 }

@@ -97,9 +97,10 @@ fn ratios(rule: &UntilInterval, asked: &Compared, measured: &Measured) -> Vec<Na
         if from.count().min(to.count()) > 0 && sides.iter().any(|side| side.is_empty()) {
             return None;
         }
+        let (new, old) = (&asked.new, &asked.old);
         let name = match phrase(&others) {
-            others if others.is_empty() => format!("{} ÷ {}", asked.new, asked.old),
-            others => format!("{} ÷ {} ({others})", asked.new, asked.old),
+            others if others.is_empty() => format!("{new} ÷ {old}"),
+            others => format!("{new} ÷ {old} ({others})"),
         };
         let interval = bitcost_stats::ratio_interval(&sides[0], &sides[1], measured.seed);
         Some((name, interval))
@@ -121,9 +122,9 @@ fn wide(rule: &UntilInterval, found: Vec<Named>) -> Vec<Missing> {
 /// is 0 and the bounds are not.
 pub fn width_pct(interval: &Interval) -> Option<f64> {
     let width = interval.high? - interval.low?;
-    if width == 0.0 {
-        Some(0.0)
-    } else {
-        Some(100.0 * width / interval.value.abs()).filter(|width| width.is_finite())
-    }
+    let pct = match width == 0.0 {
+        true => 0.0,
+        false => 100.0 * width / interval.value.abs(),
+    };
+    Some(pct).filter(|pct| pct.is_finite())
 }

@@ -46,10 +46,8 @@ pub fn measured(summary: &Summary) -> Vec<&'static Metric> {
 }
 
 fn definitions_differ(cell: &CellSummary) -> bool {
-    let (Some(received), Some(sent)) = (
-        cell.figure(RECEIVE_DEMAND),
-        cell.figure(RECEIVE_DEMAND_BY_SENT),
-    ) else {
+    let both = [RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT].map(|name| cell.figure(name));
+    let [Some(received), Some(sent)] = both else {
         return false;
     };
     (received.value - sent.value).abs() > DEFINITIONS_DIFFER * received.value.abs()

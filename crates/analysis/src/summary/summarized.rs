@@ -17,21 +17,20 @@ pub fn summarized_cells(summary: &Summary) -> Vec<SummarizedCell> {
     if !names.contains(&THROUGHPUT) {
         names.push(THROUGHPUT);
     }
-    let figure = |name: &str, found: Interval| {
-        let figure = SummarizedFigure {
-            median: found.value,
-            low: found.low.filter(|_| found.high.is_some()),
-            high: found.high.filter(|_| found.low.is_some()),
-        };
-        (name.to_owned(), figure)
+    let figure = |found: Interval| SummarizedFigure {
+        median: found.value,
+        low: found.low.filter(|_| found.high.is_some()),
+        high: found.high.filter(|_| found.low.is_some()),
     };
-    let cell = |cell: &CellSummary| SummarizedCell {
-        levels: cell.levels.iter().cloned().collect(),
-        runs: cell.runs,
-        figures: names
-            .iter()
-            .filter_map(|name| Some(figure(name, cell.figure(name)?)))
-            .collect(),
+    let cell = |cell: &CellSummary| {
+        let figures = names.iter();
+        let figures =
+            figures.filter_map(|name| Some(((*name).to_owned(), figure(cell.figure(name)?))));
+        SummarizedCell {
+            levels: cell.levels.iter().cloned().collect(),
+            runs: cell.runs,
+            figures: figures.collect(),
+        }
     };
     summary.cells.iter().map(cell).collect()
 }

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use bitcost_model::Invalid;
-use bitcost_model::place::IpVersion;
 
-use crate::theory::framing::{Counted, Framing, Transport};
+use crate::theory::framing::{Framing, Transport};
 
 /// Most user data of one super-packet (`GSO_LEGACY_MAX_SIZE` of the kernel), in bytes.
-const SUPER_PACKET: f64 = 65_536.0;
+const SUPER_PACKET: u64 = 65_536;
 
 /// Rate × round-trip time, in whole bytes.
 pub fn bdp_bytes(rate_bps: u64, rtt: Duration) -> u64 {
@@ -28,14 +27,7 @@ pub struct Bdp {
 
 impl Bdp {
     fn framing(&self) -> Framing {
-        let transport = Transport::Tcp { timestamps: true };
-        Framing {
-            ip: IpVersion::V4,
-            transport,
-            vlan: false,
-            mtu_bytes: self.mtu_bytes,
-            counted: Counted::Wire,
-        }
+        Framing::new(Transport::Tcp { timestamps: true }, self.mtu_bytes)
     }
 
     /// Checks the input.
@@ -54,12 +46,12 @@ impl Bdp {
     /// The product in full TCP segments of IPv4 with timestamps, rounded up: what a queue in
     /// packets must hold.
     pub fn segments(&self) -> u64 {
-        self.bytes()
-            .div_ceil(u64::from(self.framing().full_payload_bytes()))
+        let full = self.framing().full_payload_bytes();
+        self.bytes().div_ceil(u64::from(full))
     }
 
     /// The same in super-packets of 64 KiB, rounded up.
     pub fn super_packets(&self) -> u64 {
-        (self.bytes() as f64 / SUPER_PACKET).ceil() as u64
+        self.bytes().div_ceil(SUPER_PACKET)
     }
 }

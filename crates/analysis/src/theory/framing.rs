@@ -77,6 +77,17 @@ const UDP: u32 = 8;
 const IPV6_FRAGMENT: u32 = 8;
 
 impl Framing {
+    /// IPv4 on a wire.
+    pub fn new(transport: Transport, mtu_bytes: u32) -> Framing {
+        Framing {
+            ip: IpVersion::V4,
+            transport,
+            vlan: false,
+            mtu_bytes,
+            counted: Counted::Wire,
+        }
+    }
+
     /// Checks the MTU.
     ///
     /// # Errors
@@ -96,12 +107,28 @@ impl Framing {
         )))
     }
 
+    /// Checks the MTU and the size of a message.
+    ///
+    /// # Errors
+    /// As [`Framing::check`].
+    pub fn check_message(&self, size_bytes: u32) -> Result<(), Invalid> {
+        self.check()?;
+        let most = match self.transport {
+            Transport::Tcp { .. } => 1 << 30,
+            Transport::Udp => self.ip.udp_payload_max(),
+        };
+        if (1..=most).contains(&size_bytes) {
+            return Ok(());
+        }
+        Err(Invalid(format!(
+            "a message of {size_bytes} bytes is not possible; allowed: 1 to {most}"
+        )))
+    }
+
     /// All headers and trailers around the user data of an unfragmented packet, by name, outermost
     /// first, in bytes.
     pub fn headers(&self) -> Vec<(&'static str, u32)> {
-        let mut headers = self.frame();
-        headers.extend(self.packet());
-        headers
+        [self.frame(), self.packet()].concat()
     }
 
     /// Bytes of a frame apart from the IP packet in it.
@@ -138,11 +165,10 @@ impl Framing {
     /// fragments.
     pub fn message(&self, size_bytes: u32) -> OnWire {
         let packets = match self.transport {
-            Transport::Tcp { .. } => cut(
-                size_bytes,
-                self.full_payload_bytes(),
-                self.packet_header_bytes(),
-            ),
+            Transport::Tcp { .. } => {
+                let header = self.packet_header_bytes();
+                cut(size_bytes, self.mtu_bytes - header, header)
+            }
             Transport::Udp => self.fragments(size_bytes),
         };
         let bytes = |of: &Fragments| of.count * u64::from(self.wire_bytes(of.packet_bytes));
@@ -162,10 +188,9 @@ impl Framing {
                 packet_bytes: ip + data,
             }];
         }
-        let header = if self.ip == IpVersion::V6 {
-            ip + IPV6_FRAGMENT
-        } else {
-            ip
+        let header = match self.ip {
+            IpVersion::V4 => ip,
+            IpVersion::V6 => ip + IPV6_FRAGMENT,
         };
         cut(data, (self.mtu_bytes - header) & !7, header)
     }
@@ -177,29 +202,24 @@ impl Framing {
             Transport::Tcp { timestamps: false } => "TCP without timestamps",
             Transport::Udp => "UDP",
         };
+        let ip = self.ip.name();
         let tag = if self.vlan { " with a VLAN tag" } else { "" };
-        let counted = if self.counted == Counted::Queue {
-            " as queues count it"
-        } else {
-            ""
+        let counted = match self.counted {
+            Counted::Wire => "",
+            Counted::Queue => " as queues count it",
         };
-        format!(
-            "{transport} over IPv{} over Ethernet{tag}{counted}",
-            self.ip.name()
-        )
+        format!("{transport} over IPv{ip} over Ethernet{tag}{counted}")
     }
 
     fn frame(&self) -> Vec<(&'static str, u32)> {
         let tag = self.vlan.then_some(("VLAN tag", VLAN));
-        let header = [("Ethernet header", ETHERNET)].into_iter().chain(tag);
-        if self.counted == Counted::Queue {
-            return header.collect();
+        let mut frame = vec![("Ethernet header", ETHERNET)];
+        frame.extend(tag);
+        if self.counted == Counted::Wire {
+            frame.insert(0, ("preamble", PREAMBLE));
+            frame.extend([("check sequence", CHECK), ("gap", GAP)]);
         }
-        [("preamble", PREAMBLE)]
-            .into_iter()
-            .chain(header)
-            .chain([("check sequence", CHECK), ("gap", GAP)])
-            .collect()
+        frame
     }
 
     fn packet(&self) -> Vec<(&'static str, u32)> {

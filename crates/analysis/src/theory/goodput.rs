@@ -40,17 +40,8 @@ impl Goodput {
     /// # Errors
     /// A sentence that says what is allowed.
     pub fn check(&self) -> Result<(), Invalid> {
-        self.framing.check()?;
-        let most = match self.framing.transport {
-            Transport::Tcp { .. } => 1 << 30,
-            Transport::Udp => self.framing.ip.udp_payload_max(),
-        };
-        match self.message_size_bytes {
-            Some(size) if !(1..=most).contains(&size) => Err(Invalid(format!(
-                "a message of {size} bytes is not possible; allowed: 1 to {most}"
-            ))),
-            _ => Ok(()),
-        }
+        self.framing
+            .check_message(self.message_size_bytes.unwrap_or(1))
     }
 
     /// User data in a full packet ÷ its bytes on the wire.

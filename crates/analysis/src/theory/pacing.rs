@@ -4,8 +4,7 @@
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 
-use crate::theory::framing::{Counted, Framing, Transport};
-use crate::theory::goodput::Goodput;
+use crate::theory::framing::{Framing, Transport};
 
 /// The rate of user data and the messages for which a pacing rate is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,17 +28,9 @@ impl Pacing {
         };
         let framing = Framing {
             ip: self.conditions.ip_version(),
-            transport,
-            vlan: false,
-            mtu_bytes: self.mtu_bytes,
-            counted: Counted::Wire,
+            ..Framing::new(transport, self.mtu_bytes)
         };
-        Goodput {
-            framing,
-            rate_bps: self.rate_bps,
-            message_size_bytes: Some(self.conditions.message_size_bytes),
-        }
-        .check()
+        framing.check_message(self.conditions.message_size_bytes)
     }
 
     /// Bytes of a message with the headers that queueing disciplines count.

@@ -2,7 +2,7 @@
 //! attributed to a single part.
 
 use crate::common::*;
-use bitcost_analysis::metrics::{CpuUse, Metric, parts};
+use bitcost_analysis::metrics::{Metric, parts};
 use bitcost_model::record::{PartRecord, PartSample};
 
 const KIB: u64 = 1024;
@@ -194,7 +194,7 @@ fn the_cost_of_eight_flows_is_the_sum_of_their_parts() {
     ] {
         let cpu_ms = (of_flows + napi_ms) as f64;
         assert_close(
-            attribution.end(role).map(CpuUse::cpu_seconds),
+            attribution.end(role).map(|of| 2.0 * of.cpus),
             cpu_ms / 1000.0,
         );
         run.assert_has(name, cpu_ms * 1000.0 / (bytes / KIB) as f64);

@@ -41,7 +41,7 @@ pub struct Counts {
 impl Counts {
     #[must_use]
     pub fn plus(&self, other: &Counts) -> Counts {
-        self.each(other, |a, b| a + b)
+        self.each(other, u64::saturating_add)
     }
 
     /// The difference from an earlier reading of the same counters.
