@@ -12,7 +12,7 @@ use crate::explain::{NotTried, Outcome, Proof};
 const BATCH: [usize; 2] = [2, 5];
 
 /// Such a round takes one part in so many of the time that is left.
-const PARTS: usize = 3;
+const PARTS: usize = 4;
 
 pub struct Proving<'a> {
     base: &'a Base,
