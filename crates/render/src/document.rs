@@ -180,7 +180,10 @@ fn caveats(findings: &Findings) -> Vec<&str> {
 
 fn bottleneck(findings: &Findings) -> Option<Bottleneck> {
     match &findings.explanation.cells[..] {
-        [cell] => Bottleneck::of_single(cell),
+        [cell] => Bottleneck::of(cell).map(|of| Bottleneck {
+            remedies: cell.remedies.clone(),
+            ..of
+        }),
         cells => Some(Bottleneck {
             of_cells: Some(of_cells(&findings.explanation)),
             shares: Some(Share::all(&ExplainedCell::shares_of(cells))),

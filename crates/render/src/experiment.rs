@@ -84,10 +84,7 @@ pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
     let last = ladder.rungs.last().filter(|_| ladder.goal == Goal::Rate);
     let limiter = last.and_then(|rung| rung.limiter.as_ref());
     if let Some(limiter) = limiter.filter(|limiter| !limiter.is_unknown()) {
-        let remedy = last.and_then(|rung| rung.remedy.as_deref());
-        let remedy = remedy.filter(|_| ladder.end == End::Complete);
-        let remedy = remedy.map_or(String::new(), |words| format!(" Known remedies: {words}."));
-        said.push(format!("Limited now by: {limiter}.{remedy}"));
+        said.push(format!("Limited now by: {limiter}."));
     }
     said.extend(of_quota(ladder));
     said.push(

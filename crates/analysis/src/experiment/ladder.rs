@@ -100,8 +100,6 @@ pub struct Rung {
     /// What limits it; absent where it is not known.
     #[serde(flatten)]
     pub limiter: Option<Limiter>,
-    /// What to change about that, in general.
-    pub remedy: Option<String>,
     /// Whether experiments prove the limiter: less of its resource, or the change that relaxed it.
     pub is_proved: bool,
     /// The change that led to it; absent for the first step.

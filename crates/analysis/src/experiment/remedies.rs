@@ -7,9 +7,9 @@ use bitcost_model::settings::{Setting, find, options};
 use bitcost_stats::Interval;
 
 use super::base::Base;
-use super::change::{FLOWS, How, Kind, Offer, Row};
+use super::change::{FLOWS, How, Kind, Offer};
 use super::table::CHANGES;
-use crate::explain::{ExplainedCell, Limiter, Remedy, Tried};
+use crate::explain::{ExplainedCell, Remedy};
 
 /// The least gain that is one, as a ratio.
 const WORTH: f64 = 1.03;
@@ -56,7 +56,7 @@ fn without(base: &Base, name: &str, words: &str) -> Option<Remedy> {
 /// The rate that the sender's own interface is set to.
 fn own_shaper(base: &Base) -> Option<Remedy> {
     let device = &base.host(Role::Sender)?.device.name;
-    let place = format!(" at {device}");
+    let place = format!(" at sender {device}");
     let is_there = base.lab.is_none() && base.named.as_ref()?.to_string().ends_with(&place);
     is_there.then(|| Remedy {
         command: Some(format!("tc qdisc del dev {device} root")),
@@ -82,24 +82,17 @@ fn of_offer(offer: Offer) -> Remedy {
         Err(untried) => (untried.label, untried.command, How::default()),
     };
     // As [`Base::at`] and [`Base::at_both`] write it.
-    let (command, place) = match command
-        .as_deref()
-        .map(|one| one.split_once(" (at ").unwrap_or((one, "")))
-    {
-        Some((command, place)) => (
-            Some(command.to_owned()),
-            place.trim_start_matches("the ").to_owned(),
-        ),
-        None => (None, String::new()),
-    };
+    let mut parts = command.iter().flat_map(|command| command.split(" (at "));
+    let (command, place) = (parts.next(), parts.next().unwrap_or_default());
     let mut hosts = [Role::Sender, Role::Receiver].into_iter();
+    let host = hosts.find(|host| place.starts_with(&format!("the {}", host.name())));
     let is_added = how.removes.is_none() && !how.settings.is_empty();
     Remedy {
         words,
         options: is_added.then(|| options(&how.settings)),
         removes: how.removes.and_then(find).map(Setting::option),
-        command,
-        host: hosts.find(|host| place.starts_with(host.name())),
+        command: command.map(str::to_owned),
+        host,
         gain: None,
     }
 }
@@ -111,21 +104,22 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
         return Vec::new();
     };
     let (mut gaining, mut first, mut rest) = (Vec::new(), Vec::new(), Vec::new());
-    let tried = cell.proof.iter().flat_map(|proof| &proof.tried);
-    let tried: Vec<&Tried> = tried.collect();
-    for row in CHANGES
+    let limiter = verdict.limiter().name();
+    let relaxing = CHANGES
         .iter()
-        .filter(|row| matches!(row.kind, Kind::Relaxes(_)))
-    {
+        .filter(|row| matches!(row.kind, Kind::Relaxes(_)));
+    for row in relaxing {
+        let is_own =
+            row.is_of(verdict.limiter()) && !(limiter == "rate" && NO_RATE.contains(&row.name));
         let offers = row.offers(base).into_iter();
         let mut offers: Vec<Remedy> = offers.map(of_offer).collect();
         offers.retain_mut(|offer| {
-            let mut tried = tried.iter();
+            let mut tried = cell.proof.iter().flat_map(|proof| &proof.tried);
             let one = tried.find(|one| one.label == offer.words);
             offer.gain = one.map(|one| one.rate).filter(is_more);
             gaining.extend(offer.gain.is_some().then(|| offer.clone()));
             let is_open = one.is_none_or(|one| one.rate.value >= WORTH);
-            is_open && offer.gain.is_none() && relaxes(row, verdict.limiter())
+            is_open && offer.gain.is_none() && is_own
         });
         // Of sizes the largest, unless the first is to set none.
         let is_size = row.name.starts_with("larger") || [FLOWS, "message_size"].contains(&row.name);
@@ -137,10 +131,10 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
         first.extend(best);
         rest.extend(offers);
     }
-    let limiter = verdict.limiter().name();
     let otherwise = OTHERWISE.iter().filter(|(of, _)| of.contains(&limiter));
     let otherwise: Vec<Remedy> = otherwise.filter_map(|(_, make)| make(base)).collect();
-    gaining.sort_by(|a: &Remedy, b| gain(b).total_cmp(&gain(a)));
+    let gain = |one: &Remedy| one.gain.map_or(0.0, |gain| gain.value);
+    gaining.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     let own = verdict.chosen.remedy.as_deref();
     let is_empty = first.is_empty() && otherwise.is_empty();
     let words = own.or(is_empty.then(|| verdict.remedy()));
@@ -157,20 +151,11 @@ fn is_more(rate: &Interval) -> bool {
     }
 }
 
-fn gain(remedy: &Remedy) -> f64 {
-    remedy.gain.map_or(0.0, |gain| gain.value)
-}
-
-/// Whether a row is to be advised about a limiter.
-fn relaxes(row: &Row, limiter: &Limiter) -> bool {
-    row.is_of(limiter) && !(limiter.name() == "rate" && NO_RATE.contains(&row.name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::explain::{
-        Candidate, Confidence, Decision, ExplainedRun, NotTried, Outcome, Proof, RunFigures,
+        Candidate, Confidence, Decision, ExplainedRun, NotTried, Outcome, Proof, RunFigures, Tried,
         Verdict, limiter,
     };
     use bitcost_model::conditions::{Conditions, Workload};

@@ -56,8 +56,6 @@ impl Ladder {
             let proved = proof.and_then(Proof::limiter);
             rung.limiter = proved.or(named).cloned();
             rung.is_proved = proved.is_some();
-            let verdict = verdict.as_ref().filter(|of| !of.limiter().is_unknown());
-            rung.remedy = verdict.map(|of| of.remedy().to_owned());
         }
         self.offered.clear();
         self.without.clear();
@@ -187,7 +185,7 @@ impl Ladder {
                 "the counters of step {step} name the {named}, and {} gains nothing: something else limits",
                 one.label
             ));
-            (rung.limiter, rung.remedy) = (Some(UNKNOWN.limiter()), None);
+            rung.limiter = Some(UNKNOWN.limiter());
         }
     }
 

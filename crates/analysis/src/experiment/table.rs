@@ -38,7 +38,7 @@ const fn more(
 
 /// Every change, with the limiters that it is about. Within a stage changes are tried in this order.
 #[rustfmt::skip]
-pub static CHANGES: [Row; 34] = [
+pub static CHANGES: [Row; 33] = [
     tighten::SENDER,
     tighten::RECEIVER,
     tighten::PATH,
@@ -84,7 +84,6 @@ pub static CHANGES: [Row; 34] = [
     more("cpus", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups", "cpu_quota", "slow_reader", "udp_receive_buffer"], hosts::cpus),
     more("moderation", CPU, hosts::moderation),
     more("receiving", CPU, hosts::receiving),
-    more("super_packets", &["sender_cpu", "receiver_cpu"], hosts::super_packets),
     more("larger_segments", &["packets_per_second", "sender_cpu", "receiver_cpu"], hosts::segments),
 ];
 

@@ -1,4 +1,4 @@
-//! What other programs mean for a verdict.
+//! What beside the counters of a limiter matters for a verdict: other programs, and offloads that are off.
 
 use bitcost_model::harmless;
 use bitcost_model::record::Role;
@@ -19,7 +19,16 @@ pub struct Others {
     lost: [f64; 2],
     /// A program that had a CPU nearly for itself.
     full: Option<String>,
+    /// Offloads of a stream that are off, of both ends.
+    off: Vec<&'static str>,
 }
+
+/// The features that make and take super-packets, each with the end that has them.
+const OFFLOADS: [(&str, Role, &str); 3] = [
+    ("tx-tcp-segmentation", Role::Sender, "tso"),
+    ("tx-generic-segmentation", Role::Sender, "gso"),
+    ("rx-gro", Role::Receiver, "gro"),
+];
 
 impl Others {
     pub(super) fn of(run: &RunView) -> Others {
@@ -38,16 +47,25 @@ impl Others {
         let largest = [run.sender, run.receiver].map(|end| programs(end)?.1);
         let mut full = largest.into_iter().flatten();
         let full = full.find(|(_, pct)| *pct >= FULL_PCT);
+        let is_stream = run.conditions.workload.is_byte_stream();
+        let off = OFFLOADS.iter().filter(|(feature, end, _)| {
+            let active = &run.end(*end).offloads.active;
+            is_stream && active.get(*feature) == Some(&false)
+        });
         Others {
             lost: [Role::Sender, Role::Receiver].map(lost),
             full: full.map(|(name, _)| harmless(&name)),
+            off: off.map(|(.., name)| *name).collect(),
         }
     }
 
-    /// Adds to a verdict what they mean for it.
+    /// Adds to a verdict what they mean for it, and of a full CPU which offloads are off.
     pub fn tell(&self, verdict: &mut Verdict) {
         let detail = std::mem::take(&mut verdict.chosen.detail);
-        let all = [Some(detail), self.matters(verdict.limiter())];
+        let is_of_cpu = ["sender_cpu", "receiver_cpu"].contains(&verdict.limiter().name());
+        let off =
+            (is_of_cpu && !self.off.is_empty()).then(|| format!("{} off", self.off.join(", ")));
+        let all = [Some(detail), off, self.matters(verdict.limiter())];
         let said = all.into_iter().flatten().filter(|words| !words.is_empty());
         verdict.chosen.detail = said.collect::<Vec<_>>().join("; ");
     }

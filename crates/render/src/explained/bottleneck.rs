@@ -52,14 +52,6 @@ impl Bottleneck {
         })
     }
 
-    /// The same of the only cell of an execution.
-    pub fn of_single(cell: &ExplainedCell) -> Option<Bottleneck> {
-        Some(Bottleneck {
-            remedies: cell.remedies.clone(),
-            ..Bottleneck::of(cell)?
-        })
-    }
-
     /// A verdict with its evidence.
     pub fn of_verdict(verdict: &Verdict) -> Bottleneck {
         Bottleneck {

@@ -133,48 +133,30 @@ const REMEDIES: usize = 4;
 /// What to change about what limited a cell: what was tried and gained most, else what may. Absent where nothing is to be
 /// done.
 pub(crate) fn remedy(cell: &ExplainedCell) -> Option<String> {
-    let gained = cell.remedies.iter().filter(|one| one.gain.is_some());
-    let shown = match gained.count() {
-        0 => REMEDIES,
-        gained => gained,
-    };
-    let shown = cell
-        .remedies
-        .iter()
-        .take(shown.min(REMEDIES))
-        .map(remedy_words);
-    let words = match shown.collect::<Vec<_>>().join("; ") {
-        none if none.is_empty() => cell.verdict()?.remedy().to_owned(),
-        words => words,
-    };
-    Some(words).filter(|words| !words.is_empty())
+    let gains = |one: &&Remedy| one.gain.is_some() == cell.remedies[0].gain.is_some();
+    let shown = cell.remedies.iter().filter(gains).take(REMEDIES);
+    let mut words: Vec<String> = shown.map(remedy_words).collect();
+    if words.is_empty() {
+        words.push(cell.verdict()?.remedy().to_owned());
+    }
+    Some(words.join("; ")).filter(|words| !words.is_empty())
 }
 
 /// `with bbr 2.3 times as fast: --congestion bbr`, or `bbr (--congestion bbr)`.
 fn remedy_words(remedy: &Remedy) -> String {
-    let host = remedy.host.map_or("both hosts".to_owned(), |host| {
-        format!("the {}", host.name())
-    });
+    let host = remedy.host.map_or("both hosts", |host| host.name());
     let root = remedy.command.as_ref();
     let root = root.map(|command| format!("as root at {host}: {command}"));
-    let without = remedy
-        .removes
-        .as_ref()
-        .map(|option| format!("without {option}"));
-    let how = root
-        .or(without)
-        .or(remedy.options.clone())
-        .unwrap_or_default();
-    match remedy.gain {
-        Some(gain) => {
-            let times = number::plain(gain.value);
-            format!(
-                "with {} {times} times as fast{}",
-                remedy.words,
-                around(": ", &how, "")
-            )
-        }
-        None => format!("{}{}", remedy.words, around(" (", &how, ")")),
+    let without = remedy.removes.as_ref();
+    let without = without.map(|option| format!("without {option}"));
+    let how = root.or(without).or_else(|| remedy.options.clone());
+    let (words, how) = (&remedy.words, how.unwrap_or_default());
+    match remedy.gain.map(|gain| number::plain(gain.value)) {
+        Some(times) => format!(
+            "with {words} {times} times as fast{}",
+            around(": ", &how, "")
+        ),
+        None => format!("{words}{}", around(" (", &how, ")")),
     }
 }
 

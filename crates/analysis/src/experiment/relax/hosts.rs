@@ -16,9 +16,6 @@ const FEATURES: [(&str, &str); 3] = [
     ("rx-gro", "gro"),
 ];
 
-/// A super-packet over 64 KiB, in bytes (BIG TCP).
-const BIG: &str = "196608";
-
 /// The MTU of frames that many networks carry instead of 1500, in bytes.
 const JUMBO: u32 = 9000;
 
@@ -30,19 +27,6 @@ const REASSEMBLY: u64 = 4 << 20;
 
 /// Time between two interrupts, in µs.
 const MODERATION_US: u32 = 50;
-
-/// Super-packets of more than 64 KiB.
-pub(in crate::experiment) fn super_packets(base: &Base) -> Vec<Offer> {
-    if !base.conditions.workload.is_byte_stream() {
-        return Vec::new();
-    }
-    let command = format!(
-        "ip link set DEV gso_max_size {BIG} gro_max_size {BIG} gso_ipv4_max_size {BIG} gro_ipv4_max_size {BIG}"
-    );
-    let settings = [("gso_max_size", BIG), ("gro_max_size", BIG)];
-    let command = base.at_both(&command);
-    vec![Ok(host("super-packets of 192 KiB", &settings, command))]
-}
 
 /// A sysctl of TCP that is set to what slows it, at the hosts where it is.
 pub(in crate::experiment) fn sysctl(
