@@ -48,19 +48,10 @@ impl<'a> Series<'a> {
         Some(self.growth(counter)? / self.seconds())
     }
 
-    /// A figure of the samples that have a value, such as their mean; absent where fewer than half have.
-    pub fn over(
-        &self,
-        figure: fn(&[f64]) -> Option<f64>,
-        value: impl Fn(&Sample) -> Option<f64>,
-    ) -> Option<f64> {
-        let values: Vec<f64> = self.samples().filter_map(value).collect();
-        figure(&values).filter(|_| 2 * values.len() >= self.count())
-    }
-
-    /// Their mean.
+    /// The mean over the samples that have a value; absent where fewer than half have.
     pub fn mean(&self, value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
-        self.over(mean, value)
+        let values: Vec<f64> = self.samples().filter_map(value).collect();
+        mean(&values).filter(|_| 2 * values.len() >= self.count())
     }
 
     /// User data per second of each interval, in bit/s.

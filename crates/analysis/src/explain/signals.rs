@@ -110,8 +110,8 @@ pub struct Signals {
     pub hops: Vec<Hop>,
     /// What left each endpoint's interface beside the run, in bit/s.
     pub beside_bps: [Option<f64>; 2],
-    /// Segments that the receiver's host sent again ÷ segments that it sent.
-    pub resent: Option<f64>,
+    /// Segments that each endpoint's host sent again ÷ segments that it sent.
+    pub resent: [Option<f64>; 2],
     /// Rate handed over ÷ rate requested; absent where none was requested.
     pub rate_kept: Option<f64>,
     /// Share of the time that a quota held each endpoint back.
@@ -169,14 +169,15 @@ impl Signals {
             receiver: times[1],
             idle: idle(sender).filter(|_| is_tcp && transactions.is_none()),
             is_tcp,
-            tcp: match is_tcp && transactions.is_none() {
-                true => Tcp::of(sender, run, goodput_bps),
-                false => Tcp::default(),
+            tcp: match transactions {
+                _ if !is_tcp => Tcp::default(),
+                None => Tcp::of(sender, run, goodput_bps),
+                Some(_) => Tcp::of_requests(sender),
             },
             loss: loss(run).filter(|_| !is_tcp && transactions.is_none()),
             hops: hops(sender, set_rate_bps(run.sender)),
             beside_bps: both.each_ref().map(|end| beside_bps(run, end)),
-            resent: resent(receiver),
+            resent: both.each_ref().map(resent),
             rate_kept: rate_kept(run),
             throttled: both.each_ref().map(throttled),
             shared_cpus: run.shared_cpus.then(|| busy_cpus(run)).flatten(),
@@ -220,8 +221,8 @@ fn beside_bps(run: &RunView, series: &Series) -> Option<f64> {
     Some(8.0 * (left? - own).max(0.0)).filter(|_| run.is_alone())
 }
 
-fn resent(receiver: &Series) -> Option<f64> {
-    let edges = receiver.edges()?;
+fn resent(series: &Series) -> Option<f64> {
+    let edges = series.edges()?;
     let sent = edges.grown(&["Tcp.OutSegs"])?;
     Some(edges.grown(&["Tcp.RetransSegs"])? / sent.max(1.0))
 }

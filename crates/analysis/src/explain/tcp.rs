@@ -97,6 +97,8 @@ pub struct Tcp {
     pub retransmits: Option<f64>,
     /// Data segments sent.
     pub segments: Option<f64>,
+    /// Round-trip time, in ms.
+    pub rtt_ms: Option<f64>,
     /// Round-trip time ÷ its minimum.
     pub queueing: Option<f64>,
     /// The rate at which the connection paces itself ÷ goodput.
@@ -109,6 +111,18 @@ pub struct Tcp {
 }
 
 impl Tcp {
+    /// Those of requests, which fill no window.
+    pub(super) fn of_requests(series: &Series) -> Tcp {
+        let of = |value: fn(&TcpInfo) -> Option<f64>| {
+            series.mean(|sample| over_connections(sample, value))
+        };
+        Tcp {
+            rtt_ms: of(rtt_ms),
+            queueing: of(queueing),
+            ..Tcp::default()
+        }
+    }
+
     pub(super) fn of(series: &Series, run: &RunView, goodput_bps: Option<f64>) -> Tcp {
         let end = run.sender;
         let control = actual(end, "congestion_control");
@@ -127,6 +141,11 @@ impl Tcp {
         };
         let window = cwnd_range(series);
         let last = edges.and_then(|edges| edges.last.tcp_info.as_ref());
+        // A connection begins with a pacing rate far above what it finds.
+        let paced = series
+            .samples()
+            .filter_map(|sample| over_connections(sample, pacing_bps));
+        let paced: Vec<f64> = paced.collect();
         let arrived = count(|info| info.delivered).filter(|arrived| *arrived > 0.0);
         let connections = series.samples().next().map(|one| one.connections().len());
         let connections = connections.unwrap_or(0).max(1) as f64;
@@ -162,10 +181,9 @@ impl Tcp {
             retransmitted: retransmits.zip(segments).map(|(again, all)| again / all),
             retransmits,
             segments,
-            queueing: of(|info| Some(f64::from(info.rtt_us?) / positive(info.min_rtt_us)?)),
-            // It begins with far more than it finds.
-            pacing_use: series
-                .over(median, |sample| over_connections(sample, pacing_bps))
+            rtt_ms: of(rtt_ms),
+            queueing: of(queueing),
+            pacing_use: median(&paced)
                 .zip(goodput_bps)
                 .map(|(pacing, goodput)| pacing * connections / goodput),
             in_slow_start: last
@@ -176,6 +194,14 @@ impl Tcp {
                 .map(|(packets, segments)| packets / segments),
         }
     }
+}
+
+fn rtt_ms(info: &TcpInfo) -> Option<f64> {
+    Some(f64::from(info.rtt_us?) / 1e3)
+}
+
+fn queueing(info: &TcpInfo) -> Option<f64> {
+    Some(f64::from(info.rtt_us?) / positive(info.min_rtt_us)?)
 }
 
 fn positive(value: Option<u32>) -> Option<f64> {
@@ -227,8 +253,7 @@ fn has_cached(end: &EndpointRecord, segments: u32) -> bool {
 /// (RFC 9438, section 4.3).
 fn has_time_to_grow(end: &EndpointRecord, series: &Series, segments: u32) -> bool {
     let control = actual(end, "congestion_control");
-    let rtt_us =
-        series.mean(|sample| over_connections(sample, |info| Some(f64::from(info.rtt_us?))));
-    let trips = rtt_us.map(|rtt_us| series.seconds() * 1e6 / rtt_us);
+    let rtt_ms = series.mean(|sample| over_connections(sample, rtt_ms));
+    let trips = rtt_ms.map(|rtt_ms| series.seconds() * 1e3 / rtt_ms);
     matches!(control, Some("reno" | "cubic")) && trips >= Some(f64::from(segments))
 }

@@ -270,6 +270,7 @@ fn other_traffic_is_told_by_what_leaves_the_interfaces() {
         busy(of, 0.05, 0.05);
         of.beside_bps = [Some(sender), Some(receiver)];
         (of.tcp.queueing, of.tcp.retransmitted) = (Some(queueing), Some(0.0));
+        of.tcp.rtt_ms = Some(40.0);
     };
     let own = |of: &mut Signals, sender, passed_bps| {
         beside(of, sender, 0.0, 1.2);
@@ -294,11 +295,15 @@ fn other_traffic_is_told_by_what_leaves_the_interfaces() {
         )),
         ("before them, in a queue that was always full", &|of| {
             beside(of, 0.0, 3e9, 1.1);
-            of.resent = Some(0.05);
+            of.resent = [None, Some(0.05)];
         }),
         ("before them, without a queue", &|of| beside(
             of, 0.0, 3e9, 1.1
         )),
+        ("before them, on a short path", &|of| {
+            beside(of, 0.0, 3e9, 2.0);
+            of.tcp.rtt_ms = Some(0.4);
+        }),
         ("before them, as much as the run", &|of| beside(
             of, 0.0, 1e9, 2.0
         )),
@@ -425,6 +430,17 @@ fn requests_are_paced_or_wait_for_answers_or_for_timers() {
         // 1 MiB at 90 Mbit/s: no other flow would find more of that rate.
         ("large, on a path of 1 ms", &|of| large(of, 1e6)),
         ("large, on a path of 40 ms", &|of| large(of, 40e6)),
+        ("beside an upload that was always there", &|of| {
+            requests(of, |_| ());
+            of.beside_bps = [Some(2e9), Some(0.0)];
+            (of.tcp.queueing, of.tcp.rtt_ms) = (Some(1.1), Some(90.0));
+            of.resent = [Some(0.05), None];
+        }),
+        ("beside an upload", &|of| {
+            requests(of, |_| ());
+            of.beside_bps = [Some(2e9), Some(0.0)];
+            (of.tcp.queueing, of.tcp.rtt_ms) = (Some(3.0), Some(90.0));
+        }),
         ("that are lost", &|of| {
             requests(of, |each| each.resending = Some(0.5));
         }),

@@ -3,7 +3,7 @@
 use super::evidence::{least, least_of};
 use super::lost::losses;
 use super::path::{filled, grows};
-use crate::explain::limiter::{Candidate, LimiterRow, ON_THE_PATH};
+use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
 use crate::explain::signals::Signals;
 
 /// Other traffic ÷ that of the run from which on it is the other that fills a queue.
@@ -12,6 +12,9 @@ const MORE: f64 = 1.0;
 /// The same on the way of acknowledgements, where the run itself may send as much as it receives.
 const FAR_MORE: f64 = 2.0;
 
+/// The round-trip time from which acknowledgements may have waited for others, in ms.
+const LONG_MS: f64 = 10.0;
+
 /// Share of segments sent again from which on something drops them.
 const DROPPED: f64 = 0.001;
 
@@ -19,7 +22,7 @@ pub static COMPETING: LimiterRow = LimiterRow {
     name: "competing_traffic",
     title: "competing traffic",
     remedy: "a queue that shares fairly in front of the bottleneck (tc qdisc replace dev DEV root fq_codel, or cake), or a class for each (htb); fewer flows or a lower rate of the other traffic",
-    evidence: "as much as the run's goodput left the sender's interface beside it; and the queueing discipline there passed 97 % of its rate, or enough is lost, or the round-trip time has grown",
+    evidence: "as much as the run's goodput left the sender's interface beside it; and its queueing discipline passed 97 % of its rate, or enough is lost, or the round-trip time has grown (of requests: is 10 ms, and has grown or the host sends 0.1 % of its segments again)",
     suspects: |signals, found| {
         let all = competing(signals).into_iter();
         found.extend(all.filter_map(|one| beside(signals, 0, MORE, one)));
@@ -30,14 +33,14 @@ pub static ACK_PATH: LimiterRow = LimiterRow {
     name: "ack_path",
     title: "acknowledgements held up on the return path",
     remedy: "shape what the receiver's host sends to just under the rate of its uplink, and let small packets pass first (tc qdisc replace dev DEV root cake bandwidth RATE, or fq_codel below htb)",
-    evidence: "twice the run's goodput left the receiver's interface beside it; and the round-trip time has grown, or the receiver's host sends 0.1 % of its segments again",
+    evidence: "twice the run's goodput left the receiver's interface beside it; and the round-trip time is 10 ms and has grown, or the receiver's host sends 0.1 % of its segments again",
     suspects: |signals, found| {
-        let resent = "segments that the receiver's host sent again";
-        let resent = signals.resent.map(|share| least(resent, share, DROPPED));
-        let whys = grows(signals)
-            .into_iter()
-            .chain(resent.filter(|_| signals.tcp.queueing.is_some()));
-        let all = whys.map(|why| ACK_PATH.suspect(1.0, vec![why]).of_change());
+        let Some(rtt_ms) = signals.tcp.rtt_ms else {
+            return;
+        };
+        let long = least_of("round-trip time", rtt_ms, "ms", LONG_MS);
+        let all = grows(signals).into_iter().chain(resent(signals, 1));
+        let all = all.map(|why| ACK_PATH.suspect(1.0, vec![why, long.clone()]).of_change());
         found.extend(all.filter_map(|one| beside(signals, 1, FAR_MORE, one)));
     },
 };
@@ -56,14 +59,32 @@ fn competing(signals: &Signals) -> Vec<Candidate> {
                 .at(format!("at {}", hop.name)),
         )
     });
-    let signs = [losses(&signals.tcp), grows(signals)].into_iter().flatten();
-    let on_the_path = signs.map(|why| {
+    let signs: Vec<Evidence> = match signals.transactions {
+        // Short round trips of requests also grow by waking the ends.
+        Some(_) if signals.tcp.rtt_ms < Some(LONG_MS) => Vec::new(),
+        Some(_) => grows(signals)
+            .into_iter()
+            .chain(resent(signals, 0))
+            .collect(),
+        None => losses(&signals.tcp)
+            .into_iter()
+            .chain(grows(signals))
+            .collect(),
+    };
+    let on_the_path = signs.into_iter().map(|why| {
         COMPETING
             .suspect(0.72, vec![why])
             .at(ON_THE_PATH)
             .of_change()
     });
     full.chain(on_the_path).collect()
+}
+
+/// Evidence that what the host of an end sends is dropped.
+fn resent(signals: &Signals, end: usize) -> Option<Evidence> {
+    let counter =
+        ["sender's", "receiver's"].map(|of| format!("segments that the {of} host sent again"));
+    Some(least(&*counter[end], signals.resent[end]?, DROPPED))
 }
 
 /// A limiter, where this much more than the run left the interface of the sender (0) or the receiver (1).

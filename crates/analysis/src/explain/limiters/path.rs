@@ -40,7 +40,8 @@ pub(super) fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
 
 /// A queue whose counters are not known, and which is never empty: the round-trip time grew.
 pub(super) fn stands(signals: &Signals) -> Option<Candidate> {
-    let mut evidence = vec![grows(signals)?];
+    let grows = grows(signals).filter(|_| signals.transactions.is_none());
+    let mut evidence = vec![grows?];
     // Packets also wait for a full CPU.
     let shared = signals.shared_cpus;
     evidence.extend(shared.map(|share| most(AT_WORK, share, SHARED)));

@@ -156,24 +156,13 @@ fn marked(signals: &Signals) -> Option<Candidate> {
 }
 
 /// The congestion window, kept small by loss at an unknown place.
-fn losing(signals: &Signals) -> Vec<Candidate> {
+fn losing(signals: &Signals) -> Option<Candidate> {
     let tcp = &signals.tcp;
-    let stays = stays(signals).filter(|_| tcp.halves);
-    let Some((again, stays)) = tcp.retransmitted.zip(stays) else {
-        return Vec::new();
-    };
-    let many = least("retransmitted segments", again, RETRANSMITTED);
-    let full = |share| least("congestion window in use", share, CWND_FULL);
-    let few = losses(tcp).zip(tcp.cwnd_use.map(full));
-    let few = few.map(|(losses, full)| vec![losses, full]);
-    let ways = [Some(vec![many]), few].into_iter().flatten();
-    ways.map(|mut evidence| {
-        evidence.push(stays.clone());
-        let found = CONGESTION_LOSS.suspect(0.6, evidence).of_change();
-        match tcp.sack {
-            Some(false) => found.with_detail(NO_SACK),
-            _ => found,
-        }
-    })
-    .collect()
+    let mut evidence = vec![losses(tcp)?, stays(signals).filter(|_| tcp.halves)?];
+    if tcp.retransmitted? < RETRANSMITTED {
+        evidence.push(least("congestion window in use", tcp.cwnd_use?, CWND_FULL));
+    }
+    let detail = if tcp.sack == Some(false) { NO_SACK } else { "" };
+    let found = CONGESTION_LOSS.suspect(0.6, evidence).of_change();
+    Some(found.with_detail(detail))
 }
