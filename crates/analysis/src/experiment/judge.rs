@@ -3,7 +3,9 @@
 use bitcost_stats::median;
 
 use super::base::Base;
-use super::change::{Change, FLOWS, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU, Told};
+use super::change::{
+    CONGESTION, Change, FLOWS, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU, Told,
+};
 use super::round::{Round, UNCHANGED};
 use crate::explain::{Decision, Limiter, NotTried, ON_THE_PATH, Outcome, Proof, Tried, limiter};
 
@@ -229,10 +231,14 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Of the limiters that a change relaxes the one that is suspected most, else the first.
+    /// Of the limiters that a change relaxes the one that is suspected most, else the first; a congestion control may be
+    /// faster for other reasons than loss.
     fn relaxed_by(&self, change: &Change) -> Option<Limiter> {
         let mut suspects = self.base.named.iter().chain(&self.base.next);
         let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
+        if suspect.is_none() && change.row.name == CONGESTION && !self.base.is_lossy() {
+            return None;
+        }
         let is_datagram = self.base.conditions.workload.is_datagram();
         let mut names = change.row.of.iter();
         let name = names.find(|name| {
@@ -281,6 +287,14 @@ impl<'a> Judged<'a> {
 
     /// The outcome where no change limits: where none that was tried makes the test faster, the path carries no more.
     fn nothing(&self, refutes: bool) -> Outcome {
+        if let Some(one) = self
+            .seen
+            .iter()
+            .find(|one| one.tried.limits == Decision::Limits)
+        {
+            let changed = &one.tried.changed;
+            return Outcome::Undecided(format!("with {changed} it is faster, whatever limits it"));
+        }
         if let Some(one) = self.seen.iter().find(|one| one.is_contender()) {
             let changed = &one.tried.changed;
             return Outcome::Undecided(format!(

@@ -64,7 +64,7 @@ pub static CHANGES: [Row; 33] = [
         ..more(LARGER_SEND, &["send_buffer"], buffers::larger_send)
     },
     more(CONGESTION,
-        &["congestion_window_loss", "congestion_window_slow_start", "path_loss", "queue_overflow", "rate"],
+        &["congestion_window_loss", "path_loss", "queue_overflow", "rate"],
         path::congestion_controls),
     more("queue_limit", &["queue_overflow", "path_loss", "congestion_window_loss", "rate"], path::queue_limits),
     more("offloads", CPU, hosts::offloads),
