@@ -27,7 +27,7 @@ use crate::worker::Worker;
 const INTERVAL_NS: u64 = 100_000_000;
 
 /// The interval at which a thread's state is looked at, and whether this process was stopped.
-const LOOK_NS: u64 = 7_000_000;
+const LOOK_NS: u64 = 20_000_000;
 
 /// The time after the window at which the other endpoint's has ended, too, and counting what was sampled
 /// on both takes none of their CPU time. The sender sends for longer, so that the threads still live.
