@@ -155,10 +155,8 @@ impl Findings {
         let [cell] = &self.summary.cells[..] else {
             return None;
         };
-        if cell.levels.iter().any(|(factor, _)| factor != TEST) {
-            return None;
-        }
-        Some(Single {
+        let is_test = cell.levels.iter().all(|(factor, _)| factor == TEST);
+        is_test.then_some(Single {
             first: self.first_run.as_deref()?.view(),
             cell,
             limiter: self.explanation.cells.first(),
@@ -220,28 +218,24 @@ impl Findings {
     ) {
         let summary = &self.summary;
         let place = PlaceFacts::new(summary.shared_cpus, &summary.ends);
-        self.events.each(
-            &|run| self.row(run).is_some_and(&wanted),
-            &mut |at, event| {
-                let Event::RunEnded {
-                    run,
-                    interrupted,
-                    sender,
-                    receiver,
-                    ..
-                } = event
-                else {
-                    return;
-                };
-                let Some(row) = self.row(*run).filter(|row| row.event == Some(at)) else {
-                    return;
-                };
-                let Some(cell) = summary.planned.get(row.cell) else {
-                    return;
-                };
+        let is_wanted = |run| self.row(run).is_some_and(&wanted);
+        self.events.each(&is_wanted, &mut |at, event| {
+            let Event::RunEnded {
+                run,
+                interrupted,
+                sender,
+                receiver,
+                ..
+            } = event
+            else {
+                return;
+            };
+            let row = self.row(*run).filter(|row| row.event == Some(at));
+            let both = row.and_then(|row| Some((row, summary.planned.get(row.cell)?)));
+            if let Some((row, cell)) = both {
                 let view = place.view([sender, receiver], &cell.conditions, interrupted.as_deref());
                 take(row, cell, &view);
-            },
-        );
+            }
+        });
     }
 }

@@ -60,7 +60,7 @@ pub fn metrics() -> String {
         "# Metrics\n\n[Metrics](../method/metrics.md) adds to each of these its scope and its error. The name is the one in studies, \
          options, JSON and CSV.\n\n| metric | title | unit | better | formula |\n|---|---|---|---|---|\n",
     );
-    for metric in METRICS {
+    for metric in METRICS.iter() {
         let better = match metric.better {
             Better::Higher => "higher",
             Better::Lower => "lower",

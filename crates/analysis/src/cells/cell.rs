@@ -107,7 +107,6 @@ impl CellSummary {
         self.figures.values().find_map(|figure| figure.level_pct)
     }
 
-    /// Whether a figure has an interval.
     pub fn has_bounds(&self) -> bool {
         self.figures.values().any(|figure| figure.low.is_some())
     }

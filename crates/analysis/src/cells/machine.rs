@@ -18,8 +18,8 @@ pub(crate) fn machine_caveat(cells: &[CellRuns]) -> Option<String> {
     let loops = differing(cells, SPEED)
         .map(|(least, most)| format!("the fixed loop took {least:.2} to {most:.2} µs"));
     let told: Vec<String> = trips.into_iter().chain(loops).collect();
-    (!told.is_empty())
-        .then(|| format!("the machine differed between runs: {}", told.join(", and ")))
+    let words = format!("the machine differed between runs: {}", told.join(", and "));
+    (!told.is_empty()).then_some(words)
 }
 
 /// The shortest and the longest time of this metric in the cell in which they are farthest apart; absent
@@ -31,10 +31,8 @@ fn differing(cells: &[CellRuns], metric: &str) -> Option<(f64, f64)> {
         times.reduce(|range, (time, _)| (range.0.min(time), range.1.max(time)))
     };
     let ratio = |(least, most): &(f64, f64)| most / least;
-    let widest = cells
-        .iter()
-        .filter_map(range)
-        .max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+    let ranges = cells.iter().filter_map(range);
+    let widest = ranges.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
     (ratio(&widest) >= RATIO_LEAST).then_some(widest)
 }
 

@@ -36,12 +36,10 @@ impl Verdict {
         };
         let least = claim.at_least.unwrap_or(f64::NEG_INFINITY);
         let most = claim.at_most.unwrap_or(f64::INFINITY);
-        if low >= least && high <= most {
-            Verdict::Pass
-        } else if high < least || low > most {
-            Verdict::Fail
-        } else {
-            Verdict::CannotTell
+        match (low >= least && high <= most, high < least || low > most) {
+            (true, _) => Verdict::Pass,
+            (_, true) => Verdict::Fail,
+            _ => Verdict::CannotTell,
         }
     }
 

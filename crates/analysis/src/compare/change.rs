@@ -57,10 +57,9 @@ pub struct Change {
 
 impl Change {
     pub fn unit(&self) -> &'static str {
-        if self.metric.unit == "%" {
-            "points"
-        } else {
-            self.metric.unit
+        match self.metric.unit {
+            "%" => "points",
+            unit => unit,
         }
     }
 
@@ -124,16 +123,11 @@ pub(super) fn change_of(
         (Some(_), None) => change.verdict = Verdict::Missing,
         _ => {}
     }
-    let ratio = estimate(sides, Scale::Ratio).map(|(found, is_paired)| {
-        let shift = Shift::Ratio(found.interval);
-        (shift, found.chance, is_paired)
-    });
-    let difference = || {
-        let (found, is_paired) = estimate(sides, Scale::Difference)?;
-        Some((Shift::Difference(found.interval), found.chance, is_paired))
-    };
-    if let Some((shift, chance, is_paired)) = ratio.or_else(difference) {
-        (change.shift, change.chance, change.is_paired) = (Some(shift), chance, is_paired);
+    let on = |scale, shift: fn(Interval) -> Shift| Some((estimate(sides, scale)?, shift));
+    let difference = || on(Scale::Difference, Shift::Difference);
+    if let Some(((found, is_paired), shift)) = on(Scale::Ratio, Shift::Ratio).or_else(difference) {
+        (change.chance, change.is_paired) = (found.chance, is_paired);
+        change.shift = Some(shift(found.interval));
         change.judge(sides, threshold_pct);
     }
     Some(change)
@@ -154,17 +148,11 @@ fn of_share(verdict: Verdict, points: Interval) -> Verdict {
 /// The change, and whether it is estimated from pairs; absent where a side has no value, or one is not on
 /// the scale.
 fn estimate(sides: Sides, scale: Scale) -> Option<(Estimate, bool)> {
-    let Sides {
-        old,
-        new,
-        same_blocks,
-    } = sides;
     // If not all values can be put on the scale, pairs of them cannot either.
-    let apart = change(&numbers(old), &numbers(new), scale)?;
-    let both = old
-        .iter()
-        .filter_map(|(block, old)| Some((*old, *new.get(block)?)));
-    let pairs: Vec<(f64, f64)> = both.filter(|_| same_blocks).collect();
+    let apart = change(&numbers(sides.old), &numbers(sides.new), scale)?;
+    let both = sides.old.iter().filter(|_| sides.same_blocks);
+    let pair = |(block, old): (&(usize, u32), &f64)| Some((*old, *sides.new.get(block)?));
+    let pairs: Vec<(f64, f64)> = both.filter_map(pair).collect();
     let paired = paired_change(&pairs, scale).map(|found| (found, true));
     Some(paired.unwrap_or((apart, false)))
 }
@@ -172,11 +160,14 @@ fn estimate(sides: Sides, scale: Scale) -> Option<(Estimate, bool)> {
 fn values(executions: &[Vec<&RunRow>], metric: &'static Metric) -> Values {
     let mut blocks: BTreeMap<(usize, u32), Vec<f64>> = BTreeMap::new();
     for (execution, rows) in executions.iter().enumerate() {
-        for row in rows {
-            let block = (execution, row.block);
-            if let Some(value) = row.value(metric) {
-                blocks.entry(block).or_default().push(value);
-            }
+        for (row, value) in rows
+            .iter()
+            .filter_map(|row| Some((row, row.value(metric)?)))
+        {
+            blocks
+                .entry((execution, row.block))
+                .or_default()
+                .push(value);
         }
     }
     let of_block = |(block, values): ((usize, u32), Vec<f64>)| Some((block, median(&values)?));

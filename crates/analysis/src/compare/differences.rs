@@ -1,6 +1,6 @@
 //! What differs between two values of any shape: their plain values by their paths.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
@@ -18,74 +18,62 @@ pub(super) fn differences(place: &str, old: &Json, new: &Json) -> Vec<String> {
     let (mut was, mut is) = (BTreeMap::new(), BTreeMap::new());
     leaves(place, old, new, &mut was);
     leaves(place, new, old, &mut is);
-    let mut places: Vec<&String> = was.keys().chain(is.keys()).collect();
-    places.sort();
-    places.dedup();
-    places.retain(|place| was.get(*place) != is.get(*place));
-    places
+    let places: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    let both = places
         .into_iter()
-        .map(|place| sentence(place, was.get(place), is.get(place)))
+        .map(|place| (place, was.get(place), is.get(place)));
+    let differing = both.filter(|(_, was, is)| was != is);
+    differing
+        .map(|(place, was, is)| sentence(place, was, is))
         .collect()
 }
 
 /// `delay: was 0 µs, is 20000 µs`.
 fn sentence(place: &str, was: Option<&Json>, is: Option<&Json>) -> String {
-    let unit = UNITS
-        .into_iter()
-        .find(|(ending, _)| place.ends_with(ending));
-    let (name, unit) = unit.map_or((place, ""), |(ending, unit)| {
-        (&place[..place.len() - ending.len()], unit)
-    });
+    let mut units = UNITS.into_iter();
+    let unit = units.find_map(|(ending, unit)| Some((place.strip_suffix(ending)?, unit)));
+    let (name, unit) = unit.unwrap_or((place, ""));
     let words = |value: Option<&Json>| match value {
         None => "absent".to_owned(),
         Some(Json::String(words)) => words.clone(),
-        Some(Json::Number(number)) if unit == "ms" => seconds(number),
+        Some(Json::Number(number)) if unit == "ms" && number.as_f64() >= Some(1000.0) => {
+            format!("{} s", number.as_f64().unwrap_or_default() / 1000.0)
+        }
         Some(Json::Number(number)) if !unit.is_empty() => format!("{number} {unit}"),
         Some(plain) => plain.to_string(),
     };
     format!("{name}: was {}, is {}", words(was), words(is))
 }
 
-fn seconds(number: &serde_json::Number) -> String {
-    match number.as_f64() {
-        Some(ms) if ms >= 1000.0 => format!("{} s", ms / 1000.0),
-        _ => format!("{number} ms"),
-    }
-}
-
 /// The plain values in `value` by their paths. A part that the other side lacks entirely is one
 /// value.
 fn leaves(place: &str, value: &Json, other: &Json, found: &mut BTreeMap<String, Json>) {
-    let absent = |other: &Json| {
-        if other.is_null() {
-            "present"
-        } else {
-            "of another kind"
-        }
-    };
-    let within = |name: &str| {
-        if place.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{place} {name}")
-        }
+    let mut within = |name: &str, value: &Json, other: Option<&Json>| {
+        let place = format!("{place} {name}");
+        leaves(
+            place.trim_start(),
+            value,
+            other.unwrap_or(&Json::Null),
+            found,
+        );
     };
     match (value, other) {
         (Json::Null, _) => {}
         (Json::Object(fields), Json::Object(others)) => {
             for (name, value) in fields {
-                let other = others.get(name).unwrap_or(&Json::Null);
-                leaves(&within(&name.replace('_', " ")), value, other, found);
+                within(&name.replace('_', " "), value, others.get(name));
             }
         }
         (Json::Array(items), Json::Array(others)) => {
             for (number, value) in items.iter().enumerate() {
-                let other = others.get(number).unwrap_or(&Json::Null);
-                leaves(&within(&(number + 1).to_string()), value, other, found);
+                within(&(number + 1).to_string(), value, others.get(number));
             }
         }
-        (Json::Object(_) | Json::Array(_), other) => {
-            found.insert(place.to_owned(), absent(other).into());
+        (Json::Object(_) | Json::Array(_), Json::Null) => {
+            found.insert(place.to_owned(), "present".into());
+        }
+        (Json::Object(_) | Json::Array(_), _) => {
+            found.insert(place.to_owned(), "of another kind".into());
         }
         (plain, _) => {
             found.insert(place.to_owned(), plain.clone());

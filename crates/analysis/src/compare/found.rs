@@ -73,9 +73,8 @@ impl Comparison {
     }
 
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.changes()
-            .filter(|change| change.verdict == verdict)
-            .count()
+        let of = self.changes().filter(|change| change.verdict == verdict);
+        of.count()
     }
 
     /// Keeps the verdicts on changes that are clear among all, by Holm's procedure: the probability that any of
@@ -113,13 +112,10 @@ impl Comparison {
     /// The number of cells of the old side that the new execution does not have. Within one
     /// execution the study determines which cells there are, so none is lost.
     pub fn lost_cells(&self) -> usize {
-        self.unmatched
-            .iter()
-            .filter(|unmatched| !self.is_within && unmatched.is_old)
-            .count()
+        let lost = self.unmatched.iter().filter(|only| only.is_old);
+        lost.filter(|_| !self.is_within).count()
     }
 
-    /// The name of the old or of the new side.
     pub fn side(&self, is_old: bool) -> &str {
         if is_old { &self.old } else { &self.new }
     }

@@ -10,7 +10,6 @@ use bitcost_model::study::Label;
 
 use super::found::Unmatched;
 use crate::findings::Findings;
-use crate::summary::Summary;
 
 /// The most cells that are named where a cell could match several.
 const NAMED: usize = 3;
@@ -36,31 +35,32 @@ pub(super) fn matched(old: &Findings, new: &Findings) -> Matched {
         [only] if back[*only].len() == 1 => Some(*only),
         _ => None,
     };
-    let pair =
-        |(cell, candidates): (usize, &Vec<usize>)| Some((cell, partner(candidates, &of_new)?));
-    let mut found = Matched {
-        pairs: of_old.iter().enumerate().filter_map(pair).collect(),
-        unmatched: Vec::new(),
-        known_to_one: Vec::new(),
-    };
+    let all = of_old.iter().enumerate();
+    let pairs = all.filter_map(|(cell, of)| Some((cell, partner(of, &of_new)?)));
+    let pairs: Vec<(usize, usize)> = pairs.collect();
+    let mut unmatched = Vec::new();
     for (is_old, side, other, of, back) in [
         (true, old, new, &of_old, &of_new),
         (false, new, old, &of_new, &of_old),
     ] {
         let lone = (0..of.len()).filter(|cell| partner(&of[*cell], back).is_none());
-        found.unmatched.extend(lone.map(|cell| Unmatched {
+        unmatched.extend(lone.map(|cell| Unmatched {
             cell: side.summary.cells[cell].name(),
             is_old,
             why: candidates(other, &of[cell]),
         }));
     }
-    let olds: Vec<&Known> = found.pairs.iter().map(|pair| &olds[pair.0]).collect();
-    let news: Vec<&Known> = found.pairs.iter().map(|pair| &news[pair.1]).collect();
-    found.known_to_one = [(&old.name, &olds, &news), (&new.name, &news, &olds)]
-        .into_iter()
-        .filter_map(|(name, here, there)| known_alone(name, here, there))
-        .collect();
-    found
+    let olds: Vec<&Known> = pairs.iter().map(|pair| &olds[pair.0]).collect();
+    let news: Vec<&Known> = pairs.iter().map(|pair| &news[pair.1]).collect();
+    let alone = [
+        known_alone(&old.name, &olds, &news),
+        known_alone(&new.name, &news, &olds),
+    ];
+    Matched {
+        pairs,
+        unmatched,
+        known_to_one: alone.into_iter().flatten().collect(),
+    }
 }
 
 /// The cells that one without a partner could be; absent where there is none.
@@ -70,13 +70,9 @@ fn candidates(other: &Findings, places: &[usize]) -> Option<String> {
         [] => None,
         [only] => Some(format!("could be {}, but so could other cells", name(only))),
         several => {
-            let names: Vec<String> = several.iter().take(NAMED).map(name).collect();
-            let more = if several.len() > NAMED {
-                " or another"
-            } else {
-                ""
-            };
-            Some(format!("could be {}{more}", names.join(" or ")))
+            let mut names: Vec<String> = several.iter().take(NAMED).map(name).collect();
+            names.extend((several.len() > NAMED).then(|| "another".to_owned()));
+            Some(format!("could be {}", names.join(" or ")))
         }
     }
 }
@@ -87,9 +83,11 @@ fn agreeing(cells: &[Known], others: &[Known]) -> Vec<Vec<usize>> {
         cell.iter()
             .all(|(name, here)| other.get(name).is_none_or(|there| here == there))
     };
+    let all = || others.iter().enumerate();
     let places = |cell| {
-        (0..others.len())
-            .filter(|place| agrees(cell, &others[*place]))
+        all()
+            .filter(|(_, other)| agrees(cell, other))
+            .map(|(place, _)| place)
             .collect()
     };
     cells.iter().map(places).collect()
@@ -114,20 +112,15 @@ fn known_alone(name: &str, here: &[&Known], there: &[&Known]) -> Option<String> 
 /// The known levels of each cell; for a comparison with files of other programs also the settings
 /// that such files report as levels.
 fn known(execution: &Findings, with_settings: bool) -> Vec<Known> {
-    let cells = execution.summary.cells.iter();
-    let mut found: Vec<Known> = cells
-        .map(|cell| strings(cell.levels.iter().map(|(name, label)| (name, label))))
-        .collect();
+    let summary = &execution.summary;
+    let levels = summary.cells.iter().map(|cell| cell.levels.iter());
+    let levels = levels.map(|levels| strings(levels.map(|(name, label)| (name, label))));
+    let mut found: Vec<Known> = levels.collect();
     if !with_settings {
         return found;
     }
-    let Summary {
-        planned,
-        is_imported,
-        ..
-    } = &execution.summary;
-    if !is_imported {
-        for (known, cell) in found.iter_mut().zip(planned) {
+    if !summary.is_imported {
+        for (known, cell) in found.iter_mut().zip(&summary.planned) {
             known.extend(told_by_files(&cell.conditions));
         }
         return found;
@@ -137,15 +130,14 @@ fn known(execution: &Findings, with_settings: bool) -> Vec<Known> {
             return;
         };
         let row = execution.row(*run);
-        let Some(known) = row.and_then(|row| found.get_mut(row.cell)) else {
-            return;
-        };
-        known.extend(strings(&imported.levels));
-        known.insert("tool".to_owned(), imported.tool.clone());
+        if let Some(known) = row.and_then(|row| found.get_mut(row.cell)) {
+            known.extend(strings(&imported.levels));
+            known.insert("tool".to_owned(), imported.tool.clone());
+        }
     });
-    found
-        .iter_mut()
-        .for_each(|known| known.retain(|_, level| level != NOT_SAID));
+    for known in &mut found {
+        known.retain(|_, level| level != NOT_SAID);
+    }
     found
 }
 
@@ -162,23 +154,26 @@ fn told_by_files(conditions: &Conditions) -> Known {
         true => "udp",
         false => "tcp",
     };
-    let size = |name: &'static str, bytes: u32| (name, bytes.to_string());
-    let sizes = match conditions.workload.is_transactional() {
-        true => vec![
-            size("request_size_bytes", conditions.request_size_bytes),
-            size("response_size_bytes", conditions.response_size_bytes),
-        ],
-        false => vec![size("message_size_bytes", conditions.message_size_bytes)],
-    };
-    let rate = conditions.rate_bps;
-    let others = [
+    let mut all = vec![
         ("protocol", transport.to_owned()),
         ("test", conditions.workload.name().to_owned()),
         ("direction", conditions.direction.name().to_owned()),
         ("flows", conditions.flows.to_string()),
     ];
-    let all = others.into_iter().chain(sizes);
-    all.chain(rate.map(|rate| ("rate_bps", rate.to_string())))
+    let size = |name: &'static str, bytes: u32| (name, bytes.to_string());
+    match conditions.workload.is_transactional() {
+        true => all.extend([
+            size("request_size_bytes", conditions.request_size_bytes),
+            size("response_size_bytes", conditions.response_size_bytes),
+        ]),
+        false => all.push(size("message_size_bytes", conditions.message_size_bytes)),
+    }
+    all.extend(
+        conditions
+            .rate_bps
+            .map(|rate| ("rate_bps", rate.to_string())),
+    );
+    all.into_iter()
         .map(|(name, level)| (name.to_owned(), level))
         .collect()
 }

@@ -1,6 +1,6 @@
 //! Which cells are compared with which, and whether their blocks are the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::study::Label;
 
@@ -24,11 +24,11 @@ impl Side {
     }
 
     fn name(&self) -> String {
-        self.0
+        let levels = self
+            .0
             .iter()
-            .map(|(factor, label)| format!("{factor}={label}"))
-            .collect::<Vec<_>>()
-            .join(" ")
+            .map(|(factor, label)| format!("{factor}={label}"));
+        levels.collect::<Vec<_>>().join(" ")
     }
 
     /// This side, completed with the other side's levels of the factors that it does not name.
@@ -149,8 +149,8 @@ pub fn within(
     let (old_side, new_side) = (old.completed(new), new.completed(old));
     let named = |factor: &str| old_side.0.iter().any(|(known, _)| known == factor);
     let rest = |cell: &CellSummary| -> Vec<(String, Label)> {
-        cell.levels
-            .iter()
+        let levels = cell.levels.iter();
+        levels
             .filter(|(factor, _)| !named(factor))
             .cloned()
             .collect()
@@ -167,37 +167,28 @@ pub fn within(
         ..Comparison::default()
     };
     let (cells, rows) = (&execution.summary.cells, execution.summary.used());
-    let places = |side: &Side| -> BTreeMap<Vec<(String, Label)>, usize> {
+    let of_side = |side: &Side| -> Vec<(Vec<(String, Label)>, usize)> {
         let of_side = cells.iter().enumerate().filter(|(_, cell)| side.has(cell));
         of_side.map(|(place, cell)| (rest(cell), place)).collect()
     };
-    let (olds, news) = (places(&old_side), places(&new_side));
-    let mut pairs = Vec::new();
-    let is_old = |(_, cell): &(usize, &CellSummary)| old_side.has(cell);
-    for (place, cell) in cells.iter().enumerate().filter(is_old) {
-        let levels = rest(cell);
-        match news.get(&levels) {
-            None => comparison.unmatched.push(alone(cell, true)),
-            Some(other) => {
-                let sides = (vec![rows[place].clone()], vec![rows[*other].clone()]);
-                pairs.push((levels, sides));
-            }
-        }
+    let [olds, news] = [&old_side, &new_side].map(of_side);
+    for (is_old, here, there) in [(true, &olds, &news), (false, &news, &olds)] {
+        let there: BTreeSet<&Vec<_>> = there.iter().map(|(levels, _)| levels).collect();
+        let alone = here.iter().filter(|(levels, _)| !there.contains(levels));
+        comparison
+            .unmatched
+            .extend(alone.map(|(_, place)| Unmatched {
+                cell: cells[*place].name(),
+                is_old,
+                why: None,
+            }));
     }
-    comparison.compare(pairs.into_iter(), metrics);
-    let is_new = |cell: &&CellSummary| new_side.has(cell) && !olds.contains_key(&rest(cell));
-    let only_new = cells.iter().filter(is_new);
-    comparison
-        .unmatched
-        .extend(only_new.map(|cell| alone(cell, false)));
+    let others: BTreeMap<Vec<_>, usize> = news.into_iter().collect();
+    let pair = |(levels, place): (Vec<_>, usize)| {
+        let [old, new] = [place, *others.get(&levels)?].map(|place| vec![rows[place].clone()]);
+        Some((levels, (old, new)))
+    };
+    comparison.compare(olds.into_iter().filter_map(pair), metrics);
     comparison.hold_together();
     comparison
-}
-
-fn alone(cell: &CellSummary, is_old: bool) -> Unmatched {
-    Unmatched {
-        cell: cell.name(),
-        is_old,
-        why: None,
-    }
 }

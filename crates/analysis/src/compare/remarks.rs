@@ -51,10 +51,9 @@ pub(super) fn other_machines(old: &Findings, new: &Findings) -> Vec<String> {
     let mut found = Vec::new();
     for [was, is] in both_ends(old, new) {
         let (was, is, role) = (&was.host, &is.host, was.role.name());
-        if let (Some(before), Some(now)) = (&was.cpu_model, &is.cpu_model)
-            && before != now
-        {
-            let [before, now] = [before, now].map(|model| harmless(model));
+        let models = was.cpu_model.as_deref().zip(is.cpu_model.as_deref());
+        if let Some((before, now)) = models.filter(|(before, now)| before != now) {
+            let (before, now) = (harmless(before), harmless(now));
             found.push(format!("the {role}'s CPU was {before}, is {now}"));
         }
         let [before, now] = [was, is].map(|host| host.cpus.len());
@@ -106,38 +105,28 @@ fn sentence(words: String, cells: &[String], all: usize) -> String {
     if cells.len() == all {
         return words;
     }
-    let more = match cells.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!("; {more} more"),
-    };
-    let named = cells[..cells.len().min(NAMED)].join("; ");
-    format!("{words} ({named}{more})")
+    let mut named: Vec<String> = cells.iter().take(NAMED).cloned().collect();
+    let more = cells.len().saturating_sub(NAMED);
+    named.extend((more > 0).then(|| format!("{more} more")));
+    format!("{words} ({})", named.join("; "))
 }
 
 /// `a: of 30 planned runs: 3 failed, 1 left out, 2 used but disturbed; it did not finish`; absent where every
 /// run was made, used and undisturbed.
 pub(super) fn run_remarks(execution: &Findings) -> Option<String> {
     let rows = &execution.summary.runs;
-    let count = |is: fn(&RunRow) -> bool| rows.iter().filter(|row| is(row)).count();
-    let without_result = |row: &RunRow| {
-        matches!(
-            row.status,
-            Status::Failed | Status::Lost | Status::Interrupted
-        )
+    let became = |row: &RunRow| match row.status {
+        Status::Failed | Status::Lost | Status::Interrupted => "failed",
+        Status::LeftOut => "left out",
+        Status::Missing => "not made",
+        Status::Used if row.is_disturbed => "used but disturbed",
+        Status::Used => "",
     };
-    let lost = [
-        (count(without_result), "failed"),
-        (count(|row| row.status == Status::LeftOut), "left out"),
-        (count(|row| row.status == Status::Missing), "not made"),
-        (
-            count(|row| row.is_used() && row.is_disturbed),
-            "used but disturbed",
-        ),
-    ];
-    let lost = lost.iter().filter(|(count, _)| *count > 0);
-    let lost: Vec<String> = lost
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+    let lost = ["failed", "left out", "not made", "used but disturbed"].map(|what| {
+        let count = rows.iter().filter(|row| became(row) == what).count();
+        (count > 0).then(|| format!("{count} {what}"))
+    });
+    let lost: Vec<String> = lost.into_iter().flatten().collect();
     let all = counted(rows.len(), "planned run");
     let lost = (!lost.is_empty()).then(|| format!("of {all}: {}", lost.join(", ")));
     let ended = (!execution.summary.is_ended).then(|| "it did not finish".to_owned());

@@ -14,11 +14,8 @@ use crate::summary::{Summary, shown_metrics};
 /// shows.
 pub fn compared_metrics(summaries: &[&Summary]) -> Vec<&'static Metric> {
     let mut found: Vec<&'static Metric> = Vec::new();
-    for metric in summaries
-        .iter()
-        .flat_map(|summary| shown_metrics(summary))
-        .filter_map(crate::metrics::metric)
-    {
+    let names = summaries.iter().flat_map(|summary| shown_metrics(summary));
+    for metric in names.filter_map(crate::metrics::metric) {
         if found.iter().all(|known| known.name != metric.name) {
             found.push(metric);
         }
@@ -32,13 +29,8 @@ pub fn of_study(execution: &Findings, threshold_pct: f64) -> Option<Comparison> 
     let compared = execution.summary.study.compare.as_ref()?;
     let side = |label: &Label| Side(vec![(compared.factor.clone(), label.clone())]);
     let metrics = compared_metrics(&[&execution.summary]);
-    let found = within(
-        execution,
-        &side(&compared.old),
-        &side(&compared.new),
-        &metrics,
-        threshold_pct,
-    );
+    let (old, new) = (side(&compared.old), side(&compared.new));
+    let found = within(execution, &old, &new, &metrics, threshold_pct);
     // The study's tables already say what became of the runs.
     Some(Comparison {
         run_remarks: Vec::new(),
@@ -52,10 +44,7 @@ pub fn with_first(executions: &[Findings], threshold_pct: f64) -> Vec<Comparison
         return Vec::new();
     };
     let metrics = |new: &Findings| compared_metrics(&[&old.summary, &new.summary]);
-    let compared = others
-        .iter()
-        .map(|new| across(from_ref(old), from_ref(new), &metrics(new), threshold_pct));
-    compared
-        .filter(|comparison| !comparison.cells.is_empty())
-        .collect()
+    let compared = |new| across(from_ref(old), from_ref(new), &metrics(new), threshold_pct);
+    let all = others.iter().map(compared);
+    all.filter(|one| !one.cells.is_empty()).collect()
 }

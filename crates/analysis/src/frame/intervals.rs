@@ -64,10 +64,9 @@ fn of_end(end: &EndpointRecord) -> Vec<Stretch> {
     let first = end.samples.first().map_or(0, |sample| sample.at_ns);
     let seconds = |sample: &Sample| sample.at_ns.saturating_sub(first) as f64 / 1e9;
     let stretch = |step: Edges| {
-        let cpus: Vec<(u32, f64)> = cpu::spans_of(end.ticks_per_second, &step)
-            .into_iter()
-            .map(|span| (span.cpu, 100.0 * (span.busy_seconds / step.seconds)))
-            .collect();
+        let spans = cpu::spans_of(end.ticks_per_second, &step).into_iter();
+        let cpus = spans.map(|span| (span.cpu, 100.0 * (span.busy_seconds / step.seconds)));
+        let cpus: Vec<(u32, f64)> = cpus.collect();
         let busy: f64 = cpus.iter().map(|(_, pct)| pct).sum();
         let busy = (!cpus.is_empty()).then(|| (CPU_UTIL.into(), busy / cpus.len() as f64));
         let figures = COLUMNS.iter();
@@ -98,11 +97,8 @@ pub fn stretches(events: &Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32,
         }
         Event::RunImported { run, imported } => {
             let all = imported.intervals.iter().cloned();
-            let stretch = |of| Stretch {
-                of,
-                cpus: Vec::new(),
-            };
-            found.insert(*run, all.map(stretch).collect());
+            let cpus = Vec::new;
+            found.insert(*run, all.map(|of| Stretch { of, cpus: cpus() }).collect());
         }
         Event::RunBegan { run, .. } => {
             found.remove(run);
@@ -118,10 +114,8 @@ const PLACE: [&str; 4] = ["status", "end", "begin_s", "end_s"];
 /// last the busy time of each CPU as `cpuN_busy_pct`.
 pub fn intervals_table(executions: &[Findings]) -> Table {
     let head = Head::of(executions, |name| PLACE.contains(&name) || is_figure(name));
-    let all: Vec<BTreeMap<u32, Vec<Stretch>>> = executions
-        .iter()
-        .map(|of| stretches(&of.events, |_| true))
-        .collect();
+    let all = executions.iter().map(|of| stretches(&of.events, |_| true));
+    let all: Vec<BTreeMap<u32, Vec<Stretch>>> = all.collect();
     let (figures, cpus) = present(all.iter().flat_map(BTreeMap::values).flatten());
     let names = head.columns().chain(PLACE.map(str::to_owned));
     let busy = cpus.iter().map(|cpu| format!("cpu{cpu}_busy_pct"));

@@ -28,7 +28,8 @@ pub struct RunRows<'e> {
     pub columns: Vec<String>,
     executions: &'e [Findings],
     head: Head,
-    metrics: Vec<&'static Metric>,
+    /// With their places in [`METRICS`].
+    metrics: Vec<(usize, &'static Metric)>,
 }
 
 impl<'e> RunRows<'e> {
@@ -36,8 +37,13 @@ impl<'e> RunRows<'e> {
         let head = Head::of(executions, |name| {
             STATE.contains(&name) || crate::metrics::metric(name).is_some()
         });
-        let metrics = present(executions);
-        let names = metrics.iter().map(|metric| metric.name);
+        let runs = executions.iter().flat_map(|of| &of.summary.runs);
+        let figures = runs.flat_map(|run| run.figures.iter());
+        let has: HashSet<&str> = figures.map(|(metric, _)| metric.name).collect();
+        let metrics = METRICS.iter().enumerate();
+        let metrics = metrics.filter(|(_, metric)| has.contains(metric.name));
+        let metrics: Vec<(usize, &Metric)> = metrics.collect();
+        let names = metrics.iter().map(|(_, metric)| metric.name);
         let names = STATE.into_iter().chain(names).map(str::to_owned);
         RunRows {
             columns: head.columns().chain(names).collect(),
@@ -61,20 +67,8 @@ impl<'e> RunRows<'e> {
         row.push(Value::from(run.reason.as_deref()));
         row.push(Value::from(run.began_at.as_deref()));
         row.push(Value::from(run.method.map(|method| method.name())));
-        // Both lists are in the order of the table of metrics.
-        let mut figures = run.figures.iter().peekable();
-        let mut next = |metric: &Metric| figures.next_if(|(known, _)| known.name == metric.name);
         let metrics = self.metrics.iter();
-        row.extend(metrics.map(|metric| Value::from(next(metric).map(|(_, value)| value))));
+        row.extend(metrics.map(|(place, _)| Value::from(run.figures.at(*place))));
         row
     }
-}
-
-/// The metrics that at least one run has.
-fn present(executions: &[Findings]) -> Vec<&'static Metric> {
-    let runs = executions.iter().flat_map(|of| &of.summary.runs);
-    let figures = runs.flat_map(|run| run.figures.iter());
-    let has: HashSet<&str> = figures.map(|(metric, _)| metric.name).collect();
-    let all = METRICS.iter();
-    all.filter(|metric| has.contains(metric.name)).collect()
 }

@@ -20,20 +20,17 @@ pub enum LogError {
         "the plan in the log is not the one that its study and seed give: {0}; the log was changed"
     )]
     OtherPlan(String),
-    /// A run that is not planned has a result.
     #[error("the log holds a result of run {}, and its plan has {runs} runs: lines of another execution are among its own", run + 1)]
     UnknownRun {
         /// The run, from 0.
         run: u32,
         runs: usize,
     },
-    /// A run has two results but only one start.
     #[error("the log holds two results of run {}, which began once: lines were doubled or renumbered", run + 1)]
     SecondResult {
         /// The run, from 0.
         run: u32,
     },
-    /// The study in the log cannot be read.
     #[error("the study in the log cannot be read: {0}")]
     Study(#[from] StudyError),
 }

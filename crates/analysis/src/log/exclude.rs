@@ -36,12 +36,12 @@ fn nothing(sender: &EndpointRecord, receiver: &EndpointRecord) -> Vec<String> {
     let sent = sender.counts.measured.bytes;
     // Workloads that only make connections carry no bytes.
     if received.bytes == 0 && (received.messages == 0 || sent > 0) {
-        let why = if had_no_cpu(sender) {
-            ": other programs kept the sender's thread off its CPU"
-        } else if had_only_fragments(receiver) {
-            ": only fragments of datagrams arrived, and no datagram was complete; use messages that fit the MTU (-l 1472 for IPv4 over Ethernet)"
-        } else {
-            ""
+        let why = match (had_no_cpu(sender), had_only_fragments(receiver)) {
+            (true, _) => ": other programs kept the sender's thread off its CPU",
+            (_, true) => {
+                ": only fragments of datagrams arrived, and no datagram was complete; use messages that fit the MTU (-l 1472 for IPv4 over Ethernet)"
+            }
+            _ => "",
         };
         reasons.push(format!(
             "nothing received in the measured window ({sent} bytes sent){why}"

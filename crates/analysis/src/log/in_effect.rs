@@ -87,11 +87,8 @@ fn cached_metrics(end: &EndpointRecord) -> Option<String> {
 /// `mss_bytes requested 1024, in effect 1012` for each setting of an endpoint that differs from the
 /// request.
 pub fn settings_not_in_effect(end: &EndpointRecord) -> Vec<String> {
-    end.in_effect
-        .iter()
-        .filter_map(of_setting)
-        .chain(of_offloads(&end.offloads))
-        .collect()
+    let settings = end.in_effect.iter().filter_map(of_setting);
+    settings.chain(of_offloads(&end.offloads)).collect()
 }
 
 fn of_setting(setting: &InEffect) -> Option<String> {

@@ -6,7 +6,6 @@ use bitcost_model::record::{EndpointRecord, Role};
 
 use crate::metrics::RunView;
 
-/// Facts about the place of a run that the formulas need.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlaceFacts {
     shared_cpus: bool,
@@ -66,9 +65,7 @@ impl FirstRun {
     }
 
     pub fn view(&self) -> RunView<'_> {
-        let [sender, receiver] = &self.ends;
-        let interrupted = self.interrupted.as_deref();
-        self.place
-            .view([sender, receiver], &self.conditions, interrupted)
+        let (place, interrupted) = (self.place, self.interrupted.as_deref());
+        place.view(self.ends.each_ref(), &self.conditions, interrupted)
     }
 }

@@ -33,15 +33,12 @@ pub struct Log {
     plan: Option<Plan>,
     place: Option<PlaceFacts>,
     pub(crate) proof: Option<Proof>,
-    /// What makes the test faster or cheaper, where changes were tried.
     pub(crate) ladder: Option<Ladder>,
-    /// The searches for fast options.
     pub(crate) searches: Vec<Ladder>,
     /// Each run that began, with its last outcome; its block and cell are not known yet.
     pub(crate) rows: BTreeMap<u32, RunRow>,
     /// Blocks after which the stop rule was met.
     pub(crate) enough_blocks: Option<u32>,
-    /// The first run of the only cell.
     pub(crate) first_run: Option<Rc<FirstRun>>,
 }
 
@@ -65,7 +62,6 @@ impl Reader {
         self.error = taken.err();
     }
 
-    /// The searches for fast options so far.
     pub fn searches(&self) -> &[Ladder] {
         self.log.as_ref().map_or(&[], |log| &log.searches)
     }
@@ -278,16 +274,13 @@ impl Log {
 
     /// Keeps the profiled twin of a run, from its records of sender and receiver.
     fn profile(&mut self, run: u32, ends: [&EndpointRecord; 2]) {
-        let plan = self.plan.as_ref();
-        let Some(cell) = plan.and_then(|plan| plan.cell_of(run)) else {
-            return;
-        };
-        let place = self.place.unwrap_or_default();
-        let view = place.view(ends, &cell.conditions, None);
-        let summary = &self.summary;
-        let place = |role| Place::of(role, summary.shared_cpus, &summary.ends);
-        let profiled = run_profile(&view, place).map(Rc::new);
-        self.rows.entry(run).or_default().profiled = Some(profiled);
+        let (plan, facts, summary) = (self.plan.as_ref(), self.place, &self.summary);
+        if let Some(cell) = plan.and_then(|plan| plan.cell_of(run)) {
+            let view = facts.unwrap_or_default().view(ends, &cell.conditions, None);
+            let place = |role| Place::of(role, summary.shared_cpus, &summary.ends);
+            let profiled = run_profile(&view, place).map(Rc::new);
+            self.rows.entry(run).or_default().profiled = Some(profiled);
+        }
     }
 
     /// Keeps the outcome of a run, whose event has this place.
@@ -306,7 +299,6 @@ impl Log {
     }
 }
 
-/// The row of a run of another program.
 fn imported_row(run: &ImportedRun) -> RunRow {
     let notes = run.notes.iter().map(|note| harmless(note)).collect();
     RunRow {

@@ -2,13 +2,16 @@
 
 use std::rc::Rc;
 
+use bitcost_model::record::Role;
+
 use super::caveats::{caveats, interruption};
 use super::exclude;
 use super::in_effect::PartsInEffect;
 use crate::cells::{RunRow, Status};
 use crate::explain::Kept;
 use crate::metrics::{
-    Figures, RunView, SoftirqMeans, attribute, disturbance, emulator_trouble, marks, why_untimed,
+    Figures, RunView, SoftirqMeans, Weak, attribute, disturbance, emulator_trouble, marks,
+    why_untimed,
 };
 
 /// Reads the records of a run, with `is_kept` also what explains it.
@@ -17,17 +20,15 @@ pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
     let attribution = attribute(view);
     let found = attribution.as_ref().ok();
     let softirqs = found.and_then(|found| found.softirqs);
-    let by_ticks = why_untimed(view)
-        .filter(|_| softirqs == Some(SoftirqMeans::Ticks))
-        .map(|reason| format!("the time of soft interrupts is by {reason}"));
+    let by_ticks = why_untimed(view).filter(|_| softirqs == Some(SoftirqMeans::Ticks));
+    let by_ticks = by_ticks.map(|reason| format!("the time of soft interrupts is by {reason}"));
     let (reason, parts) = (exclude::reason(view), PartsInEffect::of(view));
     let of_trouble = trouble.map(|trouble| trouble.kind()).into_iter();
     let of_load = load
         .iter()
         .map(|load| format!("disturbed, {}", load.kind()));
-    let of_marks = marks
-        .iter()
-        .map(|(weak, role)| format!("{}, {}", role.name(), weak.reason()));
+    let mark = |(weak, role): &(Weak, Role)| format!("{}, {}", role.name(), weak.reason());
+    let of_marks = marks.iter().map(mark);
     let figures = Figures::of(|metric| (metric.compute)(view));
     RunRow {
         run,

@@ -123,10 +123,9 @@ impl MeshFindings {
             let values = of_levels.entry(&run.levels).or_default();
             values.push(run.value.ln());
         }
-        let middles = of_levels.into_iter();
-        let middles: BTreeMap<_, _> = middles
-            .map(|(levels, values)| (levels, median(&values).unwrap_or_default()))
-            .collect();
+        let middle =
+            |(levels, values): (_, Vec<f64>)| (levels, median(&values).unwrap_or_default());
+        let middles: BTreeMap<_, _> = of_levels.into_iter().map(middle).collect();
         let entry = |run: &PairRun| Entry {
             row: run.pair.0,
             column: run.pair.1,
@@ -163,8 +162,8 @@ impl MeshFindings {
     pub(super) fn host_scores(&self) -> Vec<HostScores> {
         let of = |place: usize| {
             let scores = self.scores.as_ref();
-            let sends = scores.and_then(|scores| scores.rows[place]);
-            let receives = scores.and_then(|scores| scores.columns[place]);
+            let sends = scores.and_then(|of| of.rows[place]);
+            let receives = scores.and_then(|of| of.columns[place]);
             HostScores {
                 host: self.mesh.hosts[place].clone(),
                 sender_pct: sends.map(|score| self.pct(score.value)),
@@ -184,13 +183,11 @@ impl MeshFindings {
             limiters.entry(limiter.title()).or_default().push(limiter);
         }
         let most = limiters.into_iter().max_by_key(|(_, of)| of.len());
-        let words =
-            most.as_ref().map(
-                |(title, of)| match of.iter().all(|limiter| *limiter == of[0]) {
-                    true => of[0].to_string(),
-                    false => (*title).to_owned(),
-                },
-            );
+        let is_one = |of: &[&Limiter]| of.iter().all(|limiter| *limiter == of[0]);
+        let words = most.as_ref().map(|(title, of)| match is_one(of) {
+            true => of[0].to_string(),
+            false => (*title).to_owned(),
+        });
         let (kind, sender, receiver) = named.parts();
         let host = |place: usize| self.mesh.hosts[place].clone();
         Outlier {

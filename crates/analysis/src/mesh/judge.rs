@@ -43,9 +43,8 @@ pub(super) fn judged(mesh: Mesh, metric: &'static Metric, runs: Vec<PairRun>) ->
     };
     let slow = slow_hosts(scores);
     let hosts = slow.values();
-    let mut found: Vec<_> = hosts
-        .map(|(named, score)| of.outlier(*named, *score))
-        .collect();
+    let hosts = hosts.map(|(named, score)| of.outlier(*named, *score));
+    let mut found: Vec<_> = hosts.collect();
     let mut suspected = Vec::new();
     for (pair, left) in best_of_pairs(&of, &scores.left) {
         // What a slow host has with others is not the sum of effects where something else is slower still.

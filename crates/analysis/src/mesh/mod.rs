@@ -5,6 +5,8 @@ mod found;
 mod judge;
 mod settings;
 
+use std::collections::{BTreeSet, HashMap};
+
 use bitcost_model::study::Label;
 use bitcost_study::mesh::{Mesh, RECEIVER, SENDER};
 
@@ -28,9 +30,8 @@ pub fn mesh(summary: &Summary, limiter: LimiterOf) -> Option<MeshFindings> {
     let metric = metric.or_else(|| metric_named("throughput_mbps"))?;
     let runs = runs((summary, limiter), &mesh, metric);
     let ends = summary.ends.iter();
-    let names: Vec<(String, &_)> = ends
-        .map(|end| (name_of(&end.place).to_owned(), &end.host))
-        .collect();
+    let names = ends.map(|end| (name_of(&end.place).to_owned(), &end.host));
+    let names: Vec<(String, &_)> = names.collect();
     let (different, missing) = (majority_differences(&names), missing(summary, &mesh, &runs));
     Some(MeshFindings {
         different,
@@ -44,14 +45,13 @@ fn name_of(place: &str) -> &str {
     place.split_once(':').map_or(place, |(_, name)| name)
 }
 
-/// The runs that are used, with their pairs.
 fn runs(
     (summary, limiter): (&Summary, LimiterOf),
     mesh: &Mesh,
     metric: &'static Metric,
 ) -> Vec<PairRun> {
-    let hosts: std::collections::HashMap<&str, usize> =
-        mesh.hosts.iter().map(String::as_str).zip(0..).collect();
+    let hosts = mesh.hosts.iter().map(String::as_str).zip(0..);
+    let hosts: HashMap<&str, usize> = hosts.collect();
     let limiters: Vec<Option<Limiter>> = (0..summary.cells.len()).map(limiter).collect();
     let of = |row: &RunRow| {
         let value = row.used_value(metric).filter(|value| *value > 0.0)?;
@@ -73,11 +73,11 @@ fn runs(
 
 /// The hosts without a run that is used, with the reason of one that has none.
 fn missing(summary: &Summary, mesh: &Mesh, runs: &[PairRun]) -> Vec<Missing> {
-    let is_there = |host: &usize| {
-        let mut runs = runs.iter();
-        runs.any(|run| run.pair.0 == *host || run.pair.1 == *host)
-    };
-    let without = (0..mesh.hosts.len()).filter(|host| !is_there(host));
+    let there: BTreeSet<usize> = runs
+        .iter()
+        .flat_map(|run| <[usize; 2]>::from(run.pair))
+        .collect();
+    let without = (0..mesh.hosts.len()).filter(|host| !there.contains(host));
     let reason = |host: usize| {
         let host = mesh.hosts[host].clone();
         let is_of = |row: &&RunRow| {

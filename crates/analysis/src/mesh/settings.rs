@@ -32,16 +32,15 @@ pub fn majority_differences(hosts: &[(String, &HostDescription)]) -> Vec<Differe
     for (name, value) in facts.iter().flatten() {
         *counts.entry(name).or_default().entry(value).or_default() += 1;
     }
-    let usual: BTreeMap<&str, (&str, usize)> = counts
-        .iter()
-        .filter_map(|(name, values)| {
-            let (value, count) = values.iter().max_by_key(|(_, count)| **count)?;
-            (*count as f64 >= MAJORITY * hosts.len() as f64).then_some((*name, (*value, *count)))
-        })
-        .collect();
+    let most = counts.iter().filter_map(|(name, values)| {
+        let (value, count) = values.iter().max_by_key(|(_, count)| **count)?;
+        Some((*name, *value, *count))
+    });
+    let usual = most.filter(|(.., count)| *count as f64 >= MAJORITY * hosts.len() as f64);
+    let usual: Vec<(&str, &str, usize)> = usual.collect();
     let of = |((host, _), facts): (&(String, _), &BTreeMap<String, String>)| {
         let (mut settings, mut others) = (Vec::new(), hosts.len());
-        for (name, (value, count)) in &usual {
+        for (name, value, count) in &usual {
             let own = facts.get(*name).map_or("absent", String::as_str);
             if own != *value {
                 others = others.min(*count);

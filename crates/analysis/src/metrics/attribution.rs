@@ -33,7 +33,6 @@ bitcost_model::words! {
 }
 
 impl Method {
-    /// Whether it uses the time of soft interrupts.
     pub fn uses_softirqs(self) -> bool {
         matches!(self, Method::OwnCpus | Method::SoftirqTicks)
     }
@@ -228,7 +227,6 @@ fn has_own_cpus(run: &RunView) -> bool {
     !shares_cpus(run) && is_confined && !receives_on_sender(run)
 }
 
-/// Whether both endpoints are pinned to the same CPU.
 fn shares_cpus(run: &RunView) -> bool {
     let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
     a.iter().any(|cpu| b.contains(cpu))
@@ -239,10 +237,11 @@ fn shares_cpus(run: &RunView) -> bool {
 /// segment them (TSO off; `veth_skb_is_eligible_for_gro`), and hands all others to the receiver's stack.
 fn receives_on_sender(run: &RunView) -> bool {
     let napi = cpu::of_threads(run.receiver, ThreadKind::Napi);
-    let (Some(napi), Some(own)) = (napi, own_cpus(run, Role::Sender).ok()) else {
-        return false;
-    };
-    receives_in_threads(run) == Some(false) && napi < NAPI_IN_USE * own.cpus * own.softirq
+    let softirqs = own_cpus(run, Role::Sender)
+        .ok()
+        .map(|own| own.cpus * own.softirq);
+    let is_little = |(napi, softirqs): (f64, f64)| napi < NAPI_IN_USE * softirqs;
+    receives_in_threads(run) == Some(false) && napi.zip(softirqs).is_some_and(is_little)
 }
 
 /// Where each endpoint has its own CPUs, their busy time is the endpoint's, but for the wire. The
@@ -279,7 +278,7 @@ fn postponed_cpus(run: &RunView, role: Role) -> f64 {
     if run.conditions.workload.is_datagram() {
         return 0.0;
     }
-    let on_receiver = softirqs::timed(run, &run.receiver.pinned_cpus, softirqs::is_tasklet);
+    let on_receiver = softirqs::timed(run, &run.receiver.pinned_cpus, |kind| kind == "TASKLET");
     let cpus = on_receiver.map_or(0.0, |timed| timed.cpus);
     match role {
         Role::Sender => cpus,
@@ -371,16 +370,14 @@ fn by_softirq_ticks(run: &RunView) -> Result<Attribution, Unavailable> {
 fn own_cpus(run: &RunView, role: Role) -> Result<OwnCpus, Unavailable> {
     let end = run.end(role);
     let spans = cpu::cpus(end).unwrap_or_default();
-    let own: Vec<&CpuSpan> = spans
-        .iter()
-        .filter(|span| end.pinned_cpus.contains(&span.cpu))
-        .collect();
+    let is_own = |span: &&CpuSpan| end.pinned_cpus.contains(&span.cpu);
+    let own: Vec<&CpuSpan> = spans.iter().filter(is_own).collect();
     let name = role.name();
     let seconds = cpu::span_seconds(end).filter(|_| own.len() == end.pinned_cpus.len());
     let unread = || Unavailable(format!("the times of the {name}'s CPUs could not be read"));
     let busy: f64 = own.iter().map(|span| span.busy_seconds).sum();
     let cpus = busy / seconds.ok_or_else(unread)?;
-    let timed = softirqs::timed(run, &end.pinned_cpus, softirqs::is_of_network);
+    let timed = softirqs::timed(run, &end.pinned_cpus, |kind| kind.starts_with("NET_"));
     if let Some(timed) = timed.filter(|_| cpus > 0.0) {
         return Ok(OwnCpus {
             cpus,

@@ -66,7 +66,6 @@ pub fn failed_sends(run: &RunView) -> Option<f64> {
     quotient(100.0 * failed, taken + failed).filter(|_| is_datagram)
 }
 
-/// Retransmitted segments per data segment sent, in per cent.
 pub fn retransmitted(run: &RunView) -> Option<f64> {
     let edges = Edges::of(&run.sender.samples)?;
     quotient(
@@ -86,7 +85,6 @@ pub fn retransmitted_in_window(run: &RunView) -> Option<f64> {
     Edges::of(&run.sender.samples)?.tcp(|info| info.total_retrans)
 }
 
-/// User data per data segment of the sender's whole connections, in bytes.
 pub fn segment_size(run: &RunView) -> Option<f64> {
     let info = run.sender.tcp_info.as_ref()?;
     quotient(info.bytes_sent? as f64, f64::from(info.data_segs_out?))
@@ -101,7 +99,6 @@ pub fn segments_per_message(run: &RunView) -> Option<f64> {
     Some(segments / messages_per_second(run, Role::Sender)?)
 }
 
-/// Segments without data that the receiver sent per data segment that it received.
 pub fn acks_per_segment(run: &RunView) -> Option<f64> {
     let edges = Edges::of(&run.receiver.samples)?;
     let acks = edges.tcp(|info| info.segs_out)? - edges.tcp(|info| info.data_segs_out)?;

@@ -63,14 +63,11 @@ impl fmt::Display for Disturbance {
         match self {
             Disturbance::Programs { pct, largest } => {
                 write!(f, "other programs took {pct:.0} % of a CPU")?;
-                match largest {
-                    Some((name, pct)) => write!(
-                        f,
-                        ", most of it {} ({pct:.0} %)",
-                        bitcost_model::harmless(name)
-                    ),
-                    None => Ok(()),
-                }
+                let Some((name, pct)) = largest else {
+                    return Ok(());
+                };
+                let name = bitcost_model::harmless(name);
+                write!(f, ", most of it {name} ({pct:.0} %)")
             }
             Disturbance::Unexplained { pct } => write!(
                 f,
@@ -87,8 +84,7 @@ pub fn disturbance_bounds() -> String {
     )
 }
 
-/// What disturbed the run, if anything did. The load that the run itself asks for (`stress`) does
-/// not.
+/// What disturbed the run, if anything did; its own `stress` does not.
 pub fn disturbance(run: &RunView) -> Option<Disturbance> {
     if !is_known(run) {
         return unexplained(run);
@@ -126,11 +122,6 @@ pub(crate) fn charged_by_ticks_pct(run: &RunView) -> Option<f64> {
     (pct > UNEXPLAINED_PCT).then_some(pct)
 }
 
-/// CPU time of other programs, in per cent of one CPU; of both hosts together where there are two.
-pub(crate) fn foreign_pct(run: &RunView) -> Option<f64> {
-    foreign_cpus(run).map(|cpus| 100.0 * cpus)
-}
-
 /// The share of its time that the hypervisor took from the CPU that lost most, in per cent.
 pub(crate) fn stolen_pct(run: &RunView) -> Option<f64> {
     let share = |end: &EndpointRecord| {
@@ -142,7 +133,8 @@ pub(crate) fn stolen_pct(run: &RunView) -> Option<f64> {
     shares?.into_iter().max_by(f64::total_cmp)
 }
 
-fn foreign_cpus(run: &RunView) -> Option<f64> {
+/// CPUs that other programs used; of both hosts together where there are two.
+pub(crate) fn foreign_cpus(run: &RunView) -> Option<f64> {
     records(run).map(|end| Some(programs(end)?.0 / 100.0)).sum()
 }
 

@@ -49,11 +49,8 @@ impl<'a> Edges<'a> {
     /// How much these counters of the protocols grew together; absent where none of them is known.
     pub fn grown(&self, names: &[&str]) -> Option<f64> {
         let growth = |name: &&str| {
-            let (before, after) = (
-                self.first.protocols.get(*name)?,
-                self.last.protocols.get(*name)?,
-            );
-            Some((after - before) as f64)
+            let [before, after] = [self.first, self.last].map(|sample| sample.protocols.get(*name));
+            Some((after? - before?) as f64)
         };
         let found: Vec<f64> = names.iter().filter_map(growth).collect();
         (!found.is_empty()).then(|| found.iter().sum())

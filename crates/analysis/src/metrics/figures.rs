@@ -4,8 +4,6 @@ use std::rc::Rc;
 
 use super::table::{METRICS, Metric, place_of};
 
-const _: () = assert!(METRICS.len() <= u128::BITS as usize);
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
     /// A bit for each metric that is there, by its place in [`METRICS`].
@@ -23,6 +21,10 @@ impl Figures {
     pub fn of(value: impl Fn(&'static Metric) -> Option<f64>) -> Figures {
         let mut present = 0;
         let mut values = Vec::with_capacity(METRICS.len());
+        assert!(
+            METRICS.len() <= u128::BITS as usize,
+            "a bit for each metric"
+        );
         for (place, metric) in METRICS.iter().enumerate() {
             if let Some(value) = value(metric) {
                 present |= 1 << place;

@@ -32,14 +32,11 @@ pub fn outages(run: &RunView) -> Option<String> {
         }
     }
     quiet.retain(|[begin, end]| end - begin >= least);
-    let words = quiet
-        .iter()
-        .take(MOST)
-        .map(|[begin, end]| match *end < after(whole.last.at_ns) {
-            true => format!("from {begin:.1} to {end:.1} s"),
-            false => format!("from {begin:.1} s on"),
-        });
-    let mut words: Vec<String> = words.collect();
+    let word = |[begin, end]: &[f64; 2]| match *end < after(whole.last.at_ns) {
+        true => format!("from {begin:.1} to {end:.1} s"),
+        false => format!("from {begin:.1} s on"),
+    };
+    let mut words: Vec<String> = quiet.iter().take(MOST).map(word).collect();
     let others = quiet.len().saturating_sub(MOST);
     words.extend((others > 0).then(|| format!("{others} more times")));
     (!words.is_empty()).then(|| format!("no data {}", words.join(", ")))

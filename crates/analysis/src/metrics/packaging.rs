@@ -102,13 +102,6 @@ pub fn full_from(conditions: &Conditions) -> f64 {
     (1.5 * f64::from(conditions.message_size_bytes)).min(32_768.0)
 }
 
-/// Whether the packets of the sender's interface are those of its stack, so that its samples tell
-/// when packets were full.
-fn interface_shows_packets(run: &RunView) -> bool {
-    let both = at_the_senders_interface(run).zip(in_the_senders_stack(run));
-    both.is_some_and(|(interface, stack)| (0.9..=1.1).contains(&(interface / stack)))
-}
-
 /// Share of the time between samples in which packets of a stream were full, in per cent; where the
 /// interface makes other packets than the stack, all of the window or none of it.
 pub fn full_packets_pct(run: &RunView) -> Option<f64> {
@@ -116,7 +109,8 @@ pub fn full_packets_pct(run: &RunView) -> Option<f64> {
         return None;
     }
     let full = full_from(run.conditions);
-    if !interface_shows_packets(run) {
+    let both = at_the_senders_interface(run).zip(in_the_senders_stack(run));
+    if !both.is_some_and(|(interface, stack)| (0.9..=1.1).contains(&(interface / stack))) {
         let is_full = bytes_per_packet(run, Role::Sender)? >= full;
         return Some(if is_full { 100.0 } else { 0.0 });
     }

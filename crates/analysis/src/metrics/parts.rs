@@ -39,10 +39,8 @@ impl PartRun<'_> {
 pub fn parts<'a>(run: &RunView<'a>) -> Vec<PartRun<'a>> {
     let part = |(index, conditions): (usize, Conditions)| {
         let (a, b) = (of_part(run.sender, index)?, of_part(run.receiver, index)?);
-        let (sender, receiver) = match a.role {
-            Role::Sender => (a, b),
-            Role::Receiver => (b, a),
-        };
+        let is_turned = a.role == Role::Receiver;
+        let (sender, receiver) = if is_turned { (b, a) } else { (a, b) };
         Some(PartRun {
             interrupted: run.interrupted,
             conditions,
@@ -55,9 +53,8 @@ pub fn parts<'a>(run: &RunView<'a>) -> Vec<PartRun<'a>> {
 }
 
 fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
-    let edges = [end.samples.first(), end.samples.last()];
-    let samples = edges.into_iter().flatten();
-    let samples = samples.map(|sample| sample_of(sample, index));
+    let edges = [end.samples.first(), end.samples.last()].into_iter();
+    let samples = edges.flatten().map(|sample| sample_of(sample, index));
     let part = match index.checked_sub(1) {
         None => PartRecord {
             role: end.role,
@@ -98,9 +95,11 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
 
 fn sample_of(sample: &Sample, index: usize) -> Option<Sample> {
     let part = sample.part(index)?;
-    let of_part =
-        |thread: &&ThreadTime| thread.kind == ThreadKind::Traffic && thread.part as usize == index;
-    let threads = sample.threads.iter().filter(of_part);
+    let traffic = sample
+        .threads
+        .iter()
+        .filter(|thread| thread.kind == ThreadKind::Traffic);
+    let threads = traffic.filter(|thread| thread.part as usize == index);
     let threads = threads
         .map(|thread| ThreadTime { part: 0, ..*thread })
         .collect();
@@ -127,10 +126,8 @@ pub fn of_background(
         return None;
     }
     let parts = parts(run);
-    let mut wanted = parts
-        .iter()
-        .skip(1)
-        .filter(|part| is_wanted(&part.conditions));
+    let background = parts.iter().skip(1);
+    let mut wanted = background.filter(|part| is_wanted(&part.conditions));
     wanted.find_map(|part| compute(&part.view()))
 }
 
@@ -142,11 +139,11 @@ pub fn sum(run: &RunView, compute: fn(&RunView) -> Option<f64>) -> Option<f64> {
 /// CPU time attributed to an endpoint, in µs per KiB that it sent and received in all flows.
 pub fn total_demand(run: &RunView, end: Role) -> Option<f64> {
     let cpus = attribute(run).ok()?.end(end)?.cpus;
+    let host = run.conditions.direction.role_of(end);
     let kib_per_second = |part: &PartRun| {
-        let turned =
-            part.conditions.direction.role_of(end) != run.conditions.direction.role_of(end);
+        let is_turned = part.conditions.direction.role_of(end) != host;
         part.view()
-            .kib_per_second(if turned { end.other() } else { end })
+            .kib_per_second(if is_turned { end.other() } else { end })
     };
     let all: f64 = parts(run).iter().filter_map(kib_per_second).sum();
     (all > 0.0).then(|| cpus * 1e6 / all)

@@ -39,9 +39,8 @@ pub(crate) fn drops(run: &RunView, is_meant: fn(&Queue) -> bool) -> Option<f64> 
     let between = between.iter().flat_map(|edges| drops_of(edges, is_between));
     let ends = [run.sender, run.receiver].into_iter();
     let ends = ends.filter_map(|end| Edges::of(&end.samples));
-    let at_ends = ends.flat_map(|edges| drops_of(&edges, delays));
-    let meant = between
-        .chain(at_ends)
+    let all = between.chain(ends.flat_map(|edges| drops_of(&edges, delays)));
+    let meant = all
         .filter(|(queue, _)| is_meant(queue))
         .map(|(_, packets)| packets);
     Some(meant.reduce(u64::saturating_add)? as f64)
@@ -52,9 +51,8 @@ pub(crate) fn drops(run: &RunView, is_meant: fn(&Queue) -> bool) -> Option<f64> 
 fn drops_of<'a>(edges: &Edges<'a>, is_meant: impl Fn(&Queue) -> bool) -> Vec<(&'a Queue, u64)> {
     let roots = edges.last.queues.iter();
     let roots = roots.filter(|queue| queue.parent.is_none() && is_meant(queue));
-    roots
-        .map(|queue| (queue, drops_since(edges.first, queue)))
-        .collect()
+    let drops = |queue| (queue, drops_since(edges.first, queue));
+    roots.map(drops).collect()
 }
 
 /// Drops of a queue since a reading; one that was not there then began at 0.
@@ -68,7 +66,6 @@ pub(crate) fn drops_since(before: &Sample, after: &Queue) -> u64 {
     after.drops.wrapping_sub(before).into()
 }
 
-/// The edges of the endpoint that reports on link emulators.
 fn with_emulators<'a>(run: &RunView<'a>) -> Option<Edges<'a>> {
     told(run, |sample| !sample.emulators.is_empty())
 }
@@ -169,9 +166,8 @@ pub fn emulator_trouble(run: &RunView) -> Option<EmulatorTrouble> {
         let most = late_us::<1000>(run).unwrap_or(late);
         return Some(EmulatorTrouble::Late(late, most));
     }
-    emulator_failures(run)
-        .filter(|failed| *failed > 0.0)
-        .map(EmulatorTrouble::Failed)
+    let failed = emulator_failures(run).filter(|failed| *failed > 0.0);
+    failed.map(EmulatorTrouble::Failed)
 }
 
 /// The plateau of the sender's congestion window, in segments: the median in the second half of the samples.

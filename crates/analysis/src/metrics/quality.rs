@@ -5,7 +5,7 @@ use bitcost_model::record::{IdleBaseline, Role};
 use crate::metrics::attribution::{Method, attribute};
 use crate::metrics::cpu;
 use crate::metrics::softirqs::SoftirqMeans;
-use crate::metrics::view::RunView;
+use crate::metrics::view::{RunView, quotient};
 
 /// The standard error, in per cent of the figure, from which CPU time is called too coarse.
 const COARSE_PCT: f64 = 10.0;
@@ -48,21 +48,17 @@ pub fn marks(run: &RunView) -> Vec<(Weak, Role)> {
     let by_ticks = method == Some(Method::SoftirqTicks);
     let by_hosts = matches!(method, Some(Method::Hosts | Method::HostsAboveIdle));
     let of_end = |role: Role| {
-        let over = |pct: Option<f64>, bound: f64| pct.is_some_and(|pct| pct > bound);
-        let before = over(before_pct(run, role), BUSY_BEFORE_PCT);
-        let clock = over(clock_pct(run, role), COARSE_PCT);
+        let before = by_ticks && before_pct(run, role) > Some(BUSY_BEFORE_PCT);
+        let clock = by_hosts && clock_pct(run, role) > Some(COARSE_PCT);
         let all = [
-            (Weak::BusyBefore, by_ticks && before),
-            (Weak::FewTicks, over(ticks_pct(run, role), COARSE_PCT)),
-            (Weak::CoarseClock, by_hosts && clock),
+            (Weak::BusyBefore, before),
+            (Weak::FewTicks, ticks_pct(run, role) > Some(COARSE_PCT)),
+            (Weak::CoarseClock, clock),
         ];
         let holding = all.into_iter().filter(|(_, holds)| *holds);
         holding.map(move |(weak, _)| (weak, role))
     };
-    [Role::Sender, Role::Receiver]
-        .into_iter()
-        .flat_map(of_end)
-        .collect()
+    Role::ALL.into_iter().flat_map(of_end).collect()
 }
 
 fn before_pct(run: &RunView, role: Role) -> Option<f64> {
@@ -83,12 +79,10 @@ fn ticks_pct(run: &RunView, role: Role) -> Option<f64> {
 fn clock_pct(run: &RunView, role: Role) -> Option<f64> {
     let end = run.end(role);
     let error = cpu::busy_error_cpus(end)?;
-    let (cpus, error) = match (cpu::cpus_above_idle(end), cpu::idle_seconds(end)) {
-        (Some(above), Some(idle_seconds)) => (
-            above,
-            error.hypot(error * cpu::span_seconds(end)? / idle_seconds),
-        ),
-        _ => (cpu::busy_cpus(end)?, error),
+    let above = cpu::cpus_above_idle(end).zip(cpu::idle_seconds(end));
+    let (cpus, error) = match above {
+        Some((above, idle)) => (above, error.hypot(error * cpu::span_seconds(end)? / idle)),
+        None => (cpu::busy_cpus(end)?, error),
     };
-    (cpus > 0.0).then(|| 100.0 * error / cpus)
+    quotient(100.0 * error, cpus)
 }

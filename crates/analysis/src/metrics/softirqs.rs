@@ -37,17 +37,6 @@ pub(crate) struct TimedSoftirqs {
     pub variance: f64,
 }
 
-/// Soft interrupts of the network: what they do on an endpoint's CPUs is the wire's work, or the other
-/// end's.
-pub(crate) fn is_of_network(kind: &str) -> bool {
-    kind.starts_with("NET_")
-}
-
-/// Tasklets: what TCP postpones for the sender (its small queues).
-pub(crate) fn is_tasklet(kind: &str) -> bool {
-    kind == "TASKLET"
-}
-
 /// Those of some kinds, given by the kernel's names, on these CPUs; absent where these CPUs, or too few
 /// of all kinds, were timed between the first and the last sample.
 pub(crate) fn timed(

@@ -1,11 +1,13 @@
 //! The metrics: one row each, and the formulas behind them.
 
+use std::sync::LazyLock;
+
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use bitcost_model::units::bits_per_second;
 use serde::{Serialize, Serializer};
 
-use crate::metrics::attribution::{Attribution, Method, attribute};
+use crate::metrics::attribution::{Attribution, attribute};
 use crate::metrics::counting;
 use crate::metrics::cpu;
 use crate::metrics::disturbance;
@@ -57,31 +59,25 @@ impl Serialize for Metric {
 }
 
 impl Metric {
-    /// Whether more or less of it is better.
     pub fn has_better_side(&self) -> bool {
         self.better != Better::Neither
     }
 }
 
-/// The name of the metric that says how fast the machine was.
 pub const SPEED: &str = "speed_loop_us";
 
-/// The name of the metric of the distance between the endpoints' CPUs.
 pub const CORE_TO_CORE: &str = "core_to_core_round_trip_ns";
 
-/// The name of the metric of the share of time in which packets are full.
 pub const FULL_PACKETS: &str = "full_packets_pct";
 
 pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
-/// The place of the metric of this name in [`METRICS`].
 pub fn place_of(name: &str) -> Option<usize> {
     METRICS.iter().position(|metric| metric.name == name)
 }
 
-/// What a run has of the metric of this name.
 pub fn figure_of(run: &RunView, name: &str) -> Option<f64> {
     (metric(name)?.compute)(run)
 }
@@ -177,16 +173,6 @@ macro_rules! ends {
             end!(Sender $name, $title, $doc, $compute, $unit, $better $(, $mark)* $(, [$($place)*])?),
             end!(Receiver $name, $title, $doc, $compute, $unit, $better $(, $mark)* $(, [$($place)*])?),
         ]
-    };
-}
-
-/// A row of metrics that share all but name, title, formula, and the formula in words.
-macro_rules! family {
-    ($shared:tt => $($name:literal, $title:literal, $compute:expr, $doc:literal;)*) => {
-        &[$(family!(@ $shared $name, $title, $compute, $doc)),*]
-    };
-    (@ ($($shared:tt)*) $name:literal, $title:literal, $compute:expr, $doc:literal) => {
-        metric!($name, $title, $($shared)* => $compute, $doc)
     };
 }
 
@@ -354,25 +340,21 @@ const ROWS: &[&[Metric]] = &[
     one!(FULL_PACKETS, "Time with full packets", "%", Neither
         => packaging::full_packets_pct,
         "share of the time between samples in which the sender's packets carry at least 1.5 messages or 32 KiB of user data, whichever is less"),
-    family!(("%", Neither) =>
-        "receive_window_limited_pct", "Busy time limited by the receive window",
-            |run| packaging::of_busy_time(run, |info| info.rwnd_limited_us),
-            "growth of tcpi_rwnd_limited ÷ growth of tcpi_busy_time, between the first and the last sample";
-        "send_buffer_limited_pct", "Busy time limited by the send buffer",
-            |run| packaging::of_busy_time(run, |info| info.sndbuf_limited_us),
-            "growth of tcpi_sndbuf_limited ÷ growth of tcpi_busy_time, between the first and the last sample";
-    ),
-    family!(("%", Lower, is_hidden_at_zero, [Streams]) =>
-        "reordered_pct", "Datagrams out of order",
-            |run| counting::arrivals(run, |arrivals| arrivals.reordered),
-            "datagrams of the window that came after a later one ÷ those sent";
-        "duplicated_pct", "Duplicate datagrams",
-            |run| counting::arrivals(run, |arrivals| arrivals.duplicated),
-            "datagrams of the window that arrived a second time ÷ those sent";
-        "late_pct", "Datagrams too late to count",
-            |run| counting::arrivals(run, |arrivals| arrivals.late),
-            "datagrams of the window that came more than 262 144 numbers late ÷ those sent; they are among the lost";
-    ),
+    one!("receive_window_limited_pct", "Busy time limited by the receive window", "%", Neither
+        => |run| packaging::of_busy_time(run, |info| info.rwnd_limited_us),
+        "growth of tcpi_rwnd_limited ÷ growth of tcpi_busy_time, between the first and the last sample"),
+    one!("send_buffer_limited_pct", "Busy time limited by the send buffer", "%", Neither
+        => |run| packaging::of_busy_time(run, |info| info.sndbuf_limited_us),
+        "growth of tcpi_sndbuf_limited ÷ growth of tcpi_busy_time, between the first and the last sample"),
+    one!("reordered_pct", "Datagrams out of order", "%", Lower, is_hidden_at_zero, [Streams]
+        => |run| counting::arrivals(run, |arrivals| arrivals.reordered),
+        "datagrams of the window that came after a later one ÷ those sent"),
+    one!("duplicated_pct", "Duplicate datagrams", "%", Lower, is_hidden_at_zero, [Streams]
+        => |run| counting::arrivals(run, |arrivals| arrivals.duplicated),
+        "datagrams of the window that arrived a second time ÷ those sent"),
+    one!("late_pct", "Datagrams too late to count", "%", Lower, is_hidden_at_zero, [Streams]
+        => |run| counting::arrivals(run, |arrivals| arrivals.late),
+        "datagrams of the window that came more than 262 144 numbers late ÷ those sent; they are among the lost"),
     one!("own_cpu_share_pct", "Share of busy time used by the run", "%", Neither, [Streams Transactions Totals]
         => counting::own_cpu_share,
         "run time of both ends' traffic, NAPI and watching threads ÷ busy time of the host or hosts"),
@@ -380,7 +362,7 @@ const ROWS: &[&[Metric]] = &[
         => counting::other_cpu,
         "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs"),
     one!("foreign_cpu_pct", "CPU time of other programs", "% of a CPU", Lower
-        => disturbance::foreign_pct,
+        => |run| disturbance::foreign_cpus(run).map(|cpus| 100.0 * cpus),
         "CPU time of all processes that are not part of the run, by their own clocks, ÷ the time from before the traffic to after the window"),
     one!("stolen_cpu_pct", "CPU time taken by the hypervisor", "% of a CPU", Lower
         => disturbance::stolen_pct,
@@ -415,29 +397,7 @@ const ROWS: &[&[Metric]] = &[
     ),
 ];
 
-pub const METRICS: &[Metric] = &flattened(ROWS);
-
-const COUNT: usize = {
-    let (mut count, mut row) = (0, 0);
-    while row < ROWS.len() {
-        count += ROWS[row].len();
-        row += 1;
-    }
-    count
-};
-
-const fn flattened(rows: &[&[Metric]]) -> [Metric; COUNT] {
-    let mut all = [rows[0][0]; COUNT];
-    let (mut row, mut place, mut next) = (0, 0, 0);
-    while row < rows.len() {
-        while place < rows[row].len() {
-            all[next] = rows[row][place];
-            (place, next) = (place + 1, next + 1);
-        }
-        (row, place) = (row + 1, 0);
-    }
-    all
-}
+pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| ROWS.concat());
 
 const BACKGROUND_DOC: &str =
     "the metric of this name without `background_`, of the first background workload that has it";
@@ -458,10 +418,8 @@ fn receive_calls(run: &RunView) -> Option<f64> {
 }
 
 fn transactions(run: &RunView, role: Role) -> Option<f64> {
-    run.conditions
-        .workload
-        .is_transactional()
-        .then(|| run.measured(role).messages as f64)
+    let is_transactional = run.conditions.workload.is_transactional();
+    is_transactional.then(|| run.measured(role).messages as f64)
 }
 
 /// What the CPU time of an end is divided by, per second: its transactions, or its KiB.
@@ -480,19 +438,15 @@ fn alone(run: &RunView) -> Option<Attribution> {
 
 /// CPU time attributed to `end` over its window, in µs per transaction that it counted.
 fn transaction_demand(run: &RunView, end: Role) -> Option<f64> {
-    let count = transactions(run, end)?;
-    quotient(
-        alone(run)?.end(end)?.cpus * run.window_seconds(end)? * 1e6,
-        count,
-    )
+    let us = alone(run)?.end(end)?.cpus * run.window_seconds(end)? * 1e6;
+    quotient(us, transactions(run, end)?)
 }
 
 /// TCP loses none.
 fn requests_lost(run: &RunView) -> Option<f64> {
-    let answered =
-        transactions(run, Role::Sender).filter(|_| run.conditions.workload.is_datagram())?;
+    let answered = transactions(run, Role::Sender)?;
     let lost = run.measured(Role::Sender).unanswered as f64;
-    quotient(100.0 * lost, answered + lost)
+    quotient(100.0 * lost, answered + lost).filter(|_| run.conditions.workload.is_datagram())
 }
 
 fn mbps(run: &RunView, role: Role) -> Option<f64> {
@@ -552,24 +506,20 @@ fn cpu_util(run: &RunView, role: Role) -> Option<f64> {
 }
 
 fn peak_cpu(run: &RunView, role: Role) -> Option<f64> {
-    let busiest = cpu::cpus(run.end(role))?
-        .iter()
-        .map(|cpu| cpu.busy_seconds)
-        .max_by(f64::total_cmp)?;
+    let cpus = cpu::cpus(run.end(role))?.into_iter();
+    let busiest = cpus.map(|cpu| cpu.busy_seconds).max_by(f64::total_cmp)?;
     Some(100.0 * busiest / cpu::span_seconds(run.end(role))?)
 }
 
 fn attribution_error(run: &RunView, role: Role) -> Option<f64> {
-    let attribution = attribute(run).ok().filter(|attribution| {
-        matches!(attribution.method, Method::SoftirqTicks | Method::OwnCpus)
-    })?;
+    let attribution = attribute(run).ok()?;
     Some(100.0 * attribution.end(role)?.relative_standard_error?)
 }
 
 fn loss(run: &RunView) -> Option<f64> {
-    let sequence = run.receiver.sequence?;
+    let found = run.receiver.sequence?;
     quotient(
-        100.0 * sequence.measured_lost as f64,
-        sequence.measured_sent as f64,
+        100.0 * found.measured_lost as f64,
+        found.measured_sent as f64,
     )
 }

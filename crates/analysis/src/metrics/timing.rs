@@ -1,17 +1,13 @@
 //! Times of single messages: send calls, one-way delays, departures, and the engine's own cost.
 
-use bitcost_model::record::{
-    DelayVariation, EndpointRecord, FlowRecord, Latency, PATH_MTU, Pacing, Role,
-};
+use bitcost_model::record::{DelayVariation, EndpointRecord, FlowRecord, Latency, PATH_MTU, Role};
 
 use crate::metrics::view::{RunView, actual, quotient};
 
-/// The mean of recorded times, in µs.
 pub fn mean_us(times: &Latency) -> Option<f64> {
     quotient(times.sum_ns as f64 / 1000.0, times.count() as f64)
 }
 
-/// The longest of recorded times, in µs; absent where none was recorded.
 pub fn max_us(times: &Latency) -> Option<f64> {
     (times.count() > 0).then_some(times.max_ns as f64 / 1000.0)
 }
@@ -24,12 +20,9 @@ pub fn quantile_us<const THOUSANDTHS: u64>(times: &Latency) -> Option<f64> {
         seen += count;
         seen >= rank
     };
+    let (ns, _) = times.buckets.iter().find(reached)?;
     // The upper bound of a bucket may lie above the longest time.
-    times
-        .buckets
-        .iter()
-        .find(reached)
-        .map(|(ns, _)| (*ns).min(times.max_ns) as f64 / 1000.0)
+    Some((*ns).min(times.max_ns) as f64 / 1000.0)
 }
 
 pub fn latency(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
@@ -43,9 +36,8 @@ pub fn send_calls(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<
 }
 
 fn variation(run: &RunView) -> Option<DelayVariation> {
-    FlowRecord::sum(&run.receiver.flows)
-        .delay_variation
-        .filter(|found| found.differences.count() > 0)
+    let found = FlowRecord::sum(&run.receiver.flows).delay_variation;
+    found.filter(|found| found.differences.count() > 0)
 }
 
 pub fn delay_variation(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
@@ -69,22 +61,15 @@ pub fn in_fragments(run: &RunView) -> Option<(String, u32)> {
 
 /// The difference of the window's rate from the requested one, in per cent of the requested one.
 pub fn rate_error_pct(run: &RunView) -> Option<f64> {
-    let of_flow = run
-        .conditions
-        .asked_messages_per_second(path_mtu(run.sender))?;
-    let asked = of_flow * run.sender.flows.len().max(1) as f64;
+    let mtu = path_mtu(run.sender);
+    let asked =
+        run.conditions.asked_messages_per_second(mtu)? * run.sender.flows.len().max(1) as f64;
     let achieved = run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?;
     Some(100.0 * (quotient(achieved, asked)? - 1.0))
 }
 
-/// What the senders' own pacing did, for all flows together.
-fn pacing(run: &RunView) -> Option<Pacing> {
-    FlowRecord::sum(&run.sender.flows)
-        .pacing
-        .filter(|pacing| pacing.bursts > 0)
-}
-
 pub fn pacing_cpu_pct(run: &RunView) -> Option<f64> {
-    let pacing = pacing(run)?;
+    let pacing = FlowRecord::sum(&run.sender.flows).pacing;
+    let pacing = pacing.filter(|pacing| pacing.bursts > 0)?;
     quotient(100.0 * pacing.cpu_ns as f64, pacing.elapsed_ns as f64)
 }

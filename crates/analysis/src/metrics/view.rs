@@ -36,7 +36,6 @@ impl<'a> RunView<'a> {
         self.sender.background.is_empty()
     }
 
-    /// The counts of one endpoint in the measured window.
     pub fn measured(&self, role: Role) -> &'a Counts {
         &self.end(role).counts.measured
     }
@@ -49,11 +48,7 @@ impl<'a> RunView<'a> {
     pub fn window_seconds(&self, role: Role) -> Option<f64> {
         // The record of a receiver that was lost may end before the sender's.
         let by_marks = self.conditions.workload.marks_window() && self.interrupted.is_none();
-        let end = if by_marks {
-            self.sender
-        } else {
-            self.end(role)
-        };
+        let end = self.end(if by_marks { Role::Sender } else { role });
         Some(end.window_seconds()).filter(|seconds| *seconds > 0.0)
     }
 
@@ -77,8 +72,6 @@ pub(super) fn quotient(above: f64, below: f64) -> Option<f64> {
 /// A setting of an endpoint as it was read back.
 pub fn actual<'a>(end: &'a EndpointRecord, name: &str) -> Option<&'a str> {
     let mut settings = end.in_effect.iter();
-    settings
-        .find(|setting| setting.name == name)?
-        .actual
-        .as_deref()
+    let found = settings.find(|setting| setting.name == name)?;
+    found.actual.as_deref()
 }

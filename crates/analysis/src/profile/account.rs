@@ -97,22 +97,18 @@ impl Account {
             };
             let home = end_of_cpu(sampled.cpu, run).filter(|_| owner == Owner::Other);
             let home = home.map_or(carrier, Owner::End);
-            let layer_of_owner = match sampled.task {
+            let layer = match sampled.task {
                 ProfiledTask::Idle if owner == Owner::Other => own,
                 _ => layer_of(owner, own),
             };
-            self.put((home, owner, layer_of_owner), cpus);
+            *self.0.entry((home, owner, layer)).or_default() += cpus;
         }
         for ((carrier, own), cpus) in receiving {
             for (owner, part) in parts(&received, carrier) {
                 let key = (carrier, owner, layer_of(owner, own));
-                self.put(key, cpus * part);
+                *self.0.entry(key).or_default() += cpus * part;
             }
         }
-    }
-
-    fn put(&mut self, key: (Owner, Owner, Layer), cpus: f64) {
-        *self.0.entry(key).or_default() += cpus;
     }
 
     /// The share of what other programs took of an end's own CPUs that is above what these were busy

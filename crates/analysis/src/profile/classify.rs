@@ -63,11 +63,9 @@ impl Layers {
 
 /// A function's name without what the compiler appends.
 pub fn base(frame: &str) -> &str {
-    let cut = [".isra", ".constprop", ".part", ".cold", ".llvm"]
-        .iter()
-        .filter_map(|ending| frame.find(ending))
-        .min();
-    cut.map_or(frame, |cut| &frame[..cut])
+    let endings = [".isra", ".constprop", ".part", ".cold", ".llvm"].iter();
+    let cut = endings.filter_map(|ending| frame.find(ending)).min();
+    &frame[..cut.unwrap_or(frame.len())]
 }
 
 fn lines() -> impl Iterator<Item = &'static str> {

@@ -37,13 +37,11 @@ pub fn folded(findings: &Findings) -> BTreeMap<String, u64> {
         else {
             return;
         };
-        let name = match &summary.planned[..] {
-            [_] => String::new(),
-            cells => findings
-                .row(*run)
-                .and_then(|row| cells.get(row.cell))
-                .map_or_else(String::new, |cell| cell.name().replace(';', ",") + ";"),
-        };
+        let cell = findings
+            .row(*run)
+            .and_then(|row| summary.planned.get(row.cell));
+        let cell = cell.filter(|_| summary.planned.len() > 1);
+        let name = cell.map_or(String::new(), |cell| cell.name().replace(';', ",") + ";");
         for (role, end) in Role::ALL.into_iter().zip([sender, receiver]) {
             let place = Place::of(role, summary.shared_cpus, &summary.ends);
             for sampled in end.profile.iter().flat_map(|profile| &profile.stacks) {

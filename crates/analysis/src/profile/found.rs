@@ -70,9 +70,7 @@ impl ProfiledCell {
                 }
             }
         }
-        let ends = ends.iter();
-        let ends =
-            ends.filter_map(|(role, runs)| Some((*role, EndLayers::of(runs, summary.seed)?)));
+        let of_end = |(role, runs): (_, Vec<_>)| Some((role, EndLayers::of(&runs, summary.seed)?));
         let planned = summary.planned.get(cell)?;
         let found = ProfiledCell {
             cell: planned.name(),
@@ -81,7 +79,7 @@ impl ProfiledCell {
                 false => "KiB",
             },
             runs,
-            ends: ends.collect(),
+            ends: ends.into_iter().filter_map(of_end).collect(),
         };
         (!found.ends.is_empty()).then_some(found)
     }

@@ -119,9 +119,10 @@ impl Place {
     /// The end whose interface towards the other end this is.
     pub(super) fn end_of(&self, device: &str) -> Option<Role> {
         let is_here = |role: Role| self.only.is_none_or(|only| only == role);
-        let mut ends = Role::ALL.into_iter().zip(&self.devices);
-        let found = ends.find(|(role, of)| is_here(*role) && of.as_deref() == Some(device));
-        found.map(|(role, _)| role)
+        let is_its = |role: Role| self.devices[role as usize].as_deref() == Some(device);
+        Role::ALL
+            .into_iter()
+            .find(|role| is_here(*role) && is_its(*role))
     }
 
     /// The end of an interface; another interface is the wire's where a lab plays both ends.
@@ -155,11 +156,8 @@ pub(super) fn end_of_cpu(cpu: Option<u32>, run: &RunView) -> Option<Role> {
 /// Whether a NAPI thread, which has taken packets, has the queue run on that fills its interface: over a
 /// veth that of the wire's port.
 fn is_resumed(task: &ProfiledTask, frames: &[&str]) -> bool {
-    let place = |of: &dyn Fn(&str) -> bool| frames.iter().position(|frame| of(frame));
-    let resumed = place(&|frame| frame == RESUMES);
-    let interrupted = place(&|frame| frame.starts_with("asm_"));
-    matches!(task, ProfiledTask::Napi(_))
-        && resumed.is_some_and(|resumed| interrupted.is_none_or(|at| at > resumed))
+    let mut outer = frames.iter().take_while(|frame| !frame.starts_with("asm_"));
+    matches!(task, ProfiledTask::Napi(_)) && outer.any(|frame| *frame == RESUMES)
 }
 
 /// Whose postponed work of TCP a chain shows.

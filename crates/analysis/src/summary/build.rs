@@ -33,9 +33,8 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
     let places = &summary.places;
     summary.improvements = improvements(study, &summary.cells, places, &cells, plan.seed);
     summary.checks = checks::checks(&study.checks, &cells, plan.seed);
-    let sentences = study.sentences.iter();
-    let answers = sentences.map(|sentence| answered(sentence, &cells, plan.seed));
-    summary.answers = answers.collect();
+    let answered = |sentence| answered(sentence, &cells, plan.seed);
+    summary.answers = study.sentences.iter().map(answered).collect();
     let most = cells.iter().map(CellRuns::count).max().unwrap_or(0) as u32;
     summary.precision = Precision::of(&Measured {
         study,

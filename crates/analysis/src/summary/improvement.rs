@@ -48,24 +48,19 @@ pub(super) fn improvements(
     let Some(asked) = &study.table.improvement else {
         return Vec::new();
     };
-    let mut found = Vec::new();
-    for (from_index, from) in cells.iter().enumerate() {
-        let Some((levels, to)) = counterpart(asked, &from.levels) else {
-            continue;
-        };
-        let Some(to_index) = places.index(cells, &to) else {
-            continue;
-        };
-        found.push(ImprovementSummary {
+    let of = |(place, from): (usize, &CellSummary)| {
+        let (levels, to) = counterpart(asked, &from.levels)?;
+        let other = places.index(cells, &to)?;
+        Some(ImprovementSummary {
             factor: asked.factor.clone(),
             from: asked.old.clone(),
             to: asked.new.clone(),
-            expected: expected_improvement(study, &levels, from, &cells[to_index]),
+            expected: expected_improvement(study, &levels, from, &cells[other]),
             levels,
-            figures: ratios(&runs[from_index], &runs[to_index], seed),
-        });
-    }
-    found
+            figures: ratios(&runs[place], &runs[other], seed),
+        })
+    };
+    cells.iter().enumerate().filter_map(of).collect()
 }
 
 /// The levels of the other factors, and the levels of the cell that is compared with the cell of

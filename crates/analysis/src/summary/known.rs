@@ -118,7 +118,6 @@ impl Summary {
         }
     }
 
-    /// The used runs of each cell, in order.
     pub fn used(&self) -> Vec<Vec<&RunRow>> {
         used_by_cell(&self.runs, self.cells.len())
     }
@@ -127,7 +126,6 @@ impl Summary {
         self.cells.iter().any(|cell| cell.runs > 0)
     }
 
-    /// Whether a cell has a figure of this metric.
     pub fn has(&self, name: &str) -> bool {
         let mut cells = self.cells.iter();
         cells.any(|cell| cell.figures.contains_key(name))

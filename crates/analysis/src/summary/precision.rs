@@ -25,7 +25,6 @@ pub struct Missing {
     pub width_pct: Option<f64>,
 }
 
-/// How far an execution is from the end that its stop rule asks for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Precision {
     pub goal: Goal,
@@ -38,7 +37,6 @@ pub struct Precision {
     pub blocks: u32,
 }
 
-/// A study and what was measured of it so far.
 pub(crate) struct Measured<'a> {
     pub study: &'a Study,
     pub seed: u64,

@@ -22,7 +22,6 @@ const SEGMENTS_PER_PACKET: [&str; 3] = [
     "receiver_segments_per_packet",
 ];
 
-/// The metrics whose tables are shown, by name.
 pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
     let requested = summary.study.table.metrics.iter();
     let mut shown: Vec<&str> = requested.map(String::as_str).collect();

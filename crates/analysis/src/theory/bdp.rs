@@ -38,7 +38,6 @@ impl Bdp {
         self.framing().check()
     }
 
-    /// The bandwidth-delay product, in bytes.
     pub fn bytes(&self) -> u64 {
         bdp_bytes(self.rate_bps, self.rtt)
     }

@@ -59,7 +59,6 @@ impl Goodput {
         self.rate_bps as f64 / (8.0 * self.framing.full().bytes as f64)
     }
 
-    /// The most that the link carries in messages of a size.
     pub fn point(&self, message_size_bytes: u32) -> Point {
         let alone = self.framing.message(message_size_bytes);
         let messages_per_second = self.rate_bps as f64 / (8.0 * alone.bytes as f64);

@@ -447,7 +447,7 @@ fn what_was_not_measured_is_absent() {
         end.counts = PhaseCounts::default();
         end.sequence = None;
     }
-    for metric in METRICS {
+    for metric in METRICS.iter() {
         assert_eq!((metric.compute)(&run.view()), None, "{}", metric.name);
     }
 }
