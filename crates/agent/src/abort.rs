@@ -9,6 +9,9 @@ use bitcost_traffic::{Control, Flow, Phase};
 
 use crate::refusal::Refusal;
 
+/// The most bytes that an endpoint sends before the data of a run.
+const OPENING_BYTES: u64 = 64;
+
 /// Ends a run from another thread: a call that blocks on a socket returns once the socket is shut
 /// down.
 #[derive(Clone)]
@@ -54,6 +57,21 @@ impl Abort {
         let queued = |socket: &OwnedFd| bitcost_sys::socket::queued_bytes(socket).unwrap_or(0);
         let sockets = self.sockets();
         sockets.iter().map(|socket| u64::from(queued(socket))).sum()
+    }
+
+    /// Whether nothing but the opening of its connections ever passed, although what came after it was sent again.
+    pub fn is_unheard(&self) -> bool {
+        let is_silent = |socket: &OwnedFd| {
+            let silent = bitcost_traffic::tcp_info(socket).and_then(|info| {
+                let passed = info.bytes_acked?.max(info.bytes_received?);
+                let is_sent_again = info.total_retrans? >= 3;
+                let only_opens = passed <= OPENING_BYTES;
+                Some(only_opens && (is_sent_again || info.data_segs_out? == 0))
+            });
+            silent == Some(true)
+        };
+        let sockets = self.sockets();
+        !sockets.is_empty() && sockets.iter().all(is_silent)
     }
 
     pub fn stop_traffic(&self) {

@@ -10,7 +10,7 @@ use bitcost_model::protocol::{
 };
 use bitcost_model::record::{Counts, Role, Sample};
 use bitcost_sys::clock::monotonic_ns;
-use bitcost_traffic::{Control, Flow, Phase};
+use bitcost_traffic::{Control, DRAIN_TIMEOUT, Flow, Phase};
 
 use crate::abort::Abort;
 use crate::affinity;
@@ -39,8 +39,12 @@ const PROGRESS_EVERY: u64 = 5;
 /// The interval at which it is checked whether what was sent still arrives.
 const DRAIN_LOOK: Duration = Duration::from_millis(100);
 
-/// The time that a loop may take to start, or to end after the window without any data that moves.
-const LOOP_TIMEOUT: Duration = Duration::from_secs(6);
+/// The time that a loop may take to start, or to end after the window without any data that moves: less than it waits itself,
+/// so that what was measured is kept.
+const LOOP_TIMEOUT: Duration = Duration::from_secs(DRAIN_TIMEOUT.as_secs() - 2);
+
+/// The same of connections on which no data of the run ever passed.
+const UNHEARD: Duration = Duration::from_secs(1);
 
 /// The time that the end of the other endpoint's traffic may be ahead of the command that ended it.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -393,7 +397,8 @@ impl<'a> Threads<'a> {
             if self.has_moved() || left != queued {
                 (queued, drained) = (left, Instant::now());
             }
-            let is_still = drained.elapsed() >= LOOP_TIMEOUT;
+            let still = drained.elapsed();
+            let is_still = still >= LOOP_TIMEOUT || still >= UNHEARD && abort.is_unheard();
             if is_still {
                 let still = self.parts.iter().map(|part| part.moved.1.elapsed());
                 let longest = still.max().unwrap_or_default();

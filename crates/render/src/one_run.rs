@@ -122,7 +122,11 @@ fn figures(run: &RunView) -> Vec<Block> {
         let latency: Vec<String> = latency.collect();
         let latency = (!latency.is_empty()).then(|| latency.join(", "));
         let rate = with_interval(run, "transactions_per_second", "transactions/s");
-        let lost = share(run, "requests_lost_pct", "of the requests lost");
+        let lost = match run.conditions.workload.makes_connections() {
+            true => "of the connections failed",
+            false => "of the requests lost",
+        };
+        let lost = share(run, "requests_lost_pct", lost);
         let rate = [rate.unwrap_or_else(not_measured)].into_iter().chain(lost);
         let rate = Block::labelled("rate", Vec::from_iter(rate).join(", "));
         let latency = latency.map(|words| Block::labelled("latency", words));

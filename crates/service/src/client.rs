@@ -18,7 +18,7 @@ use crate::frames::{Frames, frame};
 use crate::link::Link;
 use crate::message::{Answer, Hello};
 use crate::relay::{End, Queues, relay};
-use crate::stream::{Secure, Stream};
+use crate::stream::{Secure, Stream, outlast_outages};
 use crate::tls;
 
 /// The longest answer of a service before the control protocol begins, in bytes.
@@ -75,7 +75,7 @@ pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> i
     };
     let why = match turn(link, resolve, &mut alive, tell) {
         Ok(Open { mut secure, frames }) => {
-            secure.outlast_outages();
+            outlast_outages(&secure);
             let queues = Queues {
                 inward: frames.rest(),
                 ..Queues::default()

@@ -18,7 +18,7 @@ use crate::queue::Ticket;
 use crate::session;
 use crate::shared::{Event, Shared};
 use crate::signing::{self, Front};
-use crate::stream::Stream;
+use crate::stream::{Stream, outlast_outages};
 
 const ANSWER: Duration = Duration::from_secs(5);
 
@@ -35,6 +35,8 @@ pub struct Accepted {
 }
 
 struct Greeted {
+    /// The client's connection, which the process in front speaks on.
+    socket: TcpStream,
     front: Front,
     frames: Frames,
 }
@@ -87,6 +89,8 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
         local: to,
         device,
     };
+    outlast_outages(&greeted.socket);
+    drop(greeted.socket);
     let channel = &mut greeted.front.channel;
     session::serve(shared, peer, policy, (channel, greeted.frames));
 }
@@ -113,7 +117,12 @@ fn greet(
         // So that the process waits for nothing more.
         let _ = socket.shutdown(Shutdown::Both);
     })?;
-    Ok((Greeted { front, frames }, hello))
+    let greeted = Greeted {
+        socket,
+        front,
+        frames,
+    };
+    Ok((greeted, hello))
 }
 
 fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {

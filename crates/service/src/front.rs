@@ -106,7 +106,6 @@ pub fn serve(socket: TcpStream, channel: Channel, confined: String) -> io::Resul
         inward: rest,
         ..Queues::default()
     };
-    secure.outlast_outages();
     relay(&mut secure, &*channel, &*channel, &mut (), queues);
     Ok(())
 }

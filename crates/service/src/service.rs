@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bitcost_sys::process::wait_ready;
-use bitcost_sys::socket::is_passing;
+use bitcost_sys::socket::{TCP_MAXSEG, is_passing, set_int};
 use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::{self, Accepted};
@@ -37,6 +37,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// A pause where no connection can be taken, such as for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The most bytes of a segment of control connections, in both directions: they pass where full packets vanish.
+const SEGMENT: i32 = 1000;
+
 pub struct Service {
     listener: TcpListener,
 }
@@ -44,6 +47,7 @@ pub struct Service {
 impl Service {
     pub fn open(address: SocketAddr) -> io::Result<Service> {
         let listener = TcpListener::bind(address)?;
+        set_int(&listener, TCP_MAXSEG, SEGMENT)?;
         // Called a second time only to let more connections wait.
         rustix::net::listen(&listener, BACKLOG)?;
         listener.set_nonblocking(true)?;

@@ -108,14 +108,6 @@ impl Secure {
         })
     }
 
-    /// Has the connection last while its path is interrupted.
-    pub fn outlast_outages(&self) {
-        let ms = UNACKNOWLEDGED_IN_SESSION.as_millis() as u32;
-        // Where the kernel has no such option, TCP doubles the time from one retransmission to the next.
-        let _ = rustix::net::sockopt::set_tcp_user_timeout(&self.socket, ms);
-        let _ = socket::set_int(&self.socket, TCP_RTO_MAX_MS, RETRANSMIT_MS);
-    }
-
     /// Both sides prove their keys.
     pub fn handshake(&mut self, until: Instant) -> io::Result<()> {
         while self.tls.is_handshaking() {
@@ -143,6 +135,14 @@ impl Secure {
             io::Error::new(ErrorKind::InvalidData, error)
         })
     }
+}
+
+/// Has the connection of a session last while its path is interrupted.
+pub fn outlast_outages(socket: impl AsFd) {
+    let ms = UNACKNOWLEDGED_IN_SESSION.as_millis() as u32;
+    // Where the kernel has no such option, TCP doubles the time from one retransmission to the next.
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&socket, ms);
+    let _ = socket::set_int(&socket, TCP_RTO_MAX_MS, RETRANSMIT_MS);
 }
 
 impl Read for Secure {

@@ -30,8 +30,8 @@ fn open(address: SocketAddr, conditions: &Conditions) -> Result<OwnedFd, Traffic
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None)
         .map_err(TrafficError::errno("open a socket"))?;
     options::set(&socket, conditions, is_tcp)?;
-    if let Some(name) = conditions.congestion_control.as_ref().filter(|_| is_tcp) {
-        congestion::set(&socket, name)?;
+    if is_tcp {
+        congestion::ask(&socket, conditions)?;
     }
     Ok(socket)
 }

@@ -2,14 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::os::fd::AsFd;
 
+use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
 use bitcost_sys::socket;
-use rustix::fd::OwnedFd;
 
 use crate::flow::TrafficError;
 
-pub fn set(socket: &OwnedFd, name: &str) -> Result<(), TrafficError> {
+/// Sets the congestion control that the run requests: before a connection is made, and again of the connection, to which the
+/// kernel gives that of its route (`congctl`) instead.
+pub fn ask(socket: impl AsFd, conditions: &Conditions) -> Result<(), TrafficError> {
+    let Some(name) = &conditions.congestion_control else {
+        return Ok(());
+    };
     socket::set_congestion_control(socket, name).map_err(|error| {
         let hint = hint(
             name,

@@ -14,7 +14,7 @@
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Waiting};
 use bitcost_model::record::FlowRecord;
@@ -23,7 +23,6 @@ use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, SocketFlags, acceptfrom_with, recv};
 
-use crate::binding;
 use crate::control::{Control, Phase};
 use crate::datagrams::QUIET;
 use crate::flow::{Made, Sent, Traffic, TrafficError};
@@ -32,6 +31,10 @@ use crate::pending_requests::PendingRequests;
 use crate::tcp;
 use crate::transactions::{Answer, Exchange, Requester, transaction_bytes};
 use crate::workload::Run;
+use crate::{binding, congestion};
+
+/// A connection that is not made by then has failed: longer than until TCP asks a second time.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A spinning server checks once in this number of calls whether the client is done.
 const SPINS: u32 = 1024;
@@ -74,16 +77,14 @@ impl Traffic for Client {
             requester,
         } = self;
         requester.ask(control, |phase| {
-            let Some(socket) = connector.open(control)? else {
-                return Ok(Answer::Halted);
-            };
-            let answer = match exchange {
-                Some(exchange) => exchange.ask(&socket, phase, control)?,
-                None => Answer::Came { calls: 0 },
-            };
-            let closed =
-                !matches!(answer, Answer::Halted) && connector.await_close(&socket, control)?;
-            Ok(if closed { answer } else { Answer::Halted })
+            let made = connector.transact(exchange.as_mut(), phase, control);
+            match made {
+                // As long as the first connection stands, it is this one alone that failed.
+                Err(error) if error.ends_connection() && !has_ended(&connector.first) => {
+                    Ok(Answer::Lost)
+                }
+                made => made,
+            }
         })?;
         connector.end(control)
     }
@@ -116,6 +117,24 @@ impl Connector {
         }
     }
 
+    /// Makes one more connection, with a request and its response where there are some.
+    fn transact(
+        &self,
+        exchange: Option<&mut Exchange>,
+        phase: Phase,
+        control: &Control,
+    ) -> Result<Answer, TrafficError> {
+        let Some(socket) = self.open(control)? else {
+            return Ok(Answer::Halted);
+        };
+        let answer = match exchange {
+            Some(exchange) => exchange.ask(&socket, phase, control)?,
+            None => Answer::Came { calls: 0 },
+        };
+        let closed = !matches!(answer, Answer::Halted) && self.await_close(&socket, control)?;
+        Ok(if closed { answer } else { Answer::Halted })
+    }
+
     /// Makes one more connection; absent when the run was stopped meanwhile. Its calls return after
     /// [`QUIET`] at the latest, or at once where the run spins, so that a stop is noticed.
     fn open(&self, control: &Control) -> Result<Option<OwnedFd>, TrafficError> {
@@ -130,21 +149,25 @@ impl Connector {
                 .and_then(|()| set_socket_timeout(&socket, Timeout::Send, Some(QUIET))),
         };
         waits.map_err(TrafficError::errno("set how long a socket waits"))?;
-        loop {
+        let mut since = None;
+        let failed = loop {
             match rustix::net::connect(&socket, &self.peer) {
-                Ok(()) | Err(Errno::ISCONN) => return Ok(Some(socket)),
-                Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN | Errno::INTR) => {}
-                Err(error) => {
-                    return Err(tcp::connect_error(
-                        &format!("connect to TCP {}", self.peer),
-                        error,
-                    ));
+                Ok(()) | Err(Errno::ISCONN) => {
+                    congestion::ask(&socket, &self.conditions)?;
+                    return Ok(Some(socket));
                 }
+                Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => break error,
             }
             if control.phase() == Phase::Abort {
                 return Ok(None);
             }
-        }
+            if since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE {
+                break Errno::TIMEDOUT;
+            }
+        };
+        let asked = format!("connect to TCP {}", self.peer);
+        Err(tcp::connect_error(&asked, failed))
     }
 
     /// Waits until the server has closed; false when the run was stopped meanwhile.
@@ -177,8 +200,19 @@ impl Connector {
     }
 }
 
+/// Whether the other end of a connection that carries no data has ended it.
+fn has_ended(first: &TcpStream) -> bool {
+    let peeked = recv(
+        first,
+        &mut [0; 1][..],
+        RecvFlags::PEEK | RecvFlags::DONTWAIT,
+    );
+    !matches!(peeked, Err(Errno::AGAIN | Errno::INTR))
+}
+
 pub struct Acceptor {
     pub first: TcpStream,
+    conditions: Conditions,
     listener: TcpListener,
     peer: IpAddr,
     /// Calls without a connection between two checks whether the client is done.
@@ -207,6 +241,7 @@ impl Acceptor {
         let patience = if spins { SPINS } else { 1 };
         Ok(Acceptor {
             first,
+            conditions: conditions.clone(),
             listener,
             peer,
             patience,
@@ -221,13 +256,14 @@ impl Acceptor {
                 Ok((socket, from)) => {
                     let from = from.and_then(|from| SocketAddr::try_from(from).ok());
                     if from.is_some_and(|from| from.ip().to_canonical() == self.peer) {
+                        congestion::ask(&socket, &self.conditions)?;
                         return Ok(Some(socket));
                     }
                 }
                 Err(Errno::AGAIN) => {
                     control.count_empty();
                     empty_calls += 1;
-                    if empty_calls.is_multiple_of(self.patience) && self.client_is_done() {
+                    if empty_calls.is_multiple_of(self.patience) && has_ended(&self.first) {
                         return Ok(None);
                     }
                 }
@@ -257,17 +293,8 @@ impl Acceptor {
         if is_waiting.map_err(TrafficError::system("look for a connection"))? {
             return Ok(self.accept(control)?.map(Some));
         }
-        let is_over = control.phase() == Phase::Abort || self.client_is_done();
+        let is_over = control.phase() == Phase::Abort || has_ended(&self.first);
         Ok(if is_over { None } else { Some(None) })
-    }
-
-    fn client_is_done(&self) -> bool {
-        let peeked = recv(
-            &self.first,
-            &mut [0; 1][..],
-            RecvFlags::PEEK | RecvFlags::DONTWAIT,
-        );
-        !matches!(peeked, Err(Errno::AGAIN | Errno::INTR))
     }
 
     /// Informs the client that every connection was served.

@@ -82,7 +82,8 @@ impl Pending {
         };
         let (socket, made) = match listening {
             Listening::Tcp(listener, server) => {
-                let stream = tcp::accept_sender(&listener, address, &token, only, patience)?;
+                let stream =
+                    tcp::accept_sender((&listener, &conditions), address, &token, only, patience)?;
                 // Shutting it down ends the wait for a connection.
                 let socket = match conditions.workload.makes_connections() {
                     true => second(&listener)?,

@@ -31,6 +31,23 @@ impl TrafficError {
         }
     }
 
+    /// Whether a connection ended, or was not made, and another may be.
+    pub(crate) fn ends_connection(&self) -> bool {
+        use io::ErrorKind::*;
+        let TrafficError::System { error, .. } = self else {
+            return false;
+        };
+        matches!(
+            error.kind(),
+            ConnectionRefused
+                | ConnectionReset
+                | BrokenPipe
+                | TimedOut
+                | HostUnreachable
+                | NetworkUnreachable
+        )
+    }
+
     pub(crate) fn errno(
         asked: impl Into<String>,
     ) -> impl FnOnce(rustix::io::Errno) -> TrafficError {

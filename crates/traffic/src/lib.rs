@@ -48,6 +48,7 @@ pub use handshake::{TOKEN_BYTES, Token, is_greeting};
 pub use options::tcp_info;
 pub use pacing::path_mtu_bytes;
 pub use sequence::{Arrival, Tag, Tracker};
+pub use tcp::DRAIN_TIMEOUT;
 
 fn endpoints(workload: Workload) -> Endpoints {
     match workload {

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, TCP_TIMESTAMPS};
@@ -12,10 +13,10 @@ use rustix::io::Errno;
 use rustix::net::sockopt;
 
 use crate::accept::accept_with_token;
-use crate::binding;
 use crate::flow::TrafficError;
 use crate::handshake::{Came, Token};
 use crate::options::{self, tcp_info};
+use crate::{binding, congestion};
 
 /// The segment size to announce in the kernel's terms, where the run asks for one.
 pub fn segment_option(conditions: &Conditions) -> Option<i32> {
@@ -39,17 +40,26 @@ pub fn connect(
     opening: &[u8],
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
-    let socket = binding::sender(peer, conditions)?;
-    if let Some(bytes) = segment_option(conditions) {
-        socket::set_int(&socket, TCP_MAXSEG, bytes)
-            .map_err(TrafficError::system(format!("TCP_MAXSEG of {bytes} bytes")))?;
-    }
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))
-        .map_err(|error| TrafficError::system("SO_SNDTIMEO")(error.into()))?;
-    rustix::net::connect(&socket, &peer).map_err(|error| {
+    let tried = || -> Result<Result<OwnedFd, Errno>, TrafficError> {
+        let socket = binding::sender(peer, conditions)?;
+        if let Some(bytes) = segment_option(conditions) {
+            socket::set_int(&socket, TCP_MAXSEG, bytes)
+                .map_err(TrafficError::system(format!("TCP_MAXSEG of {bytes} bytes")))?;
+        }
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience / 2))
+            .map_err(|error| TrafficError::system("SO_SNDTIMEO")(error.into()))?;
+        Ok(rustix::net::connect(&socket, &peer).map(|()| socket))
+    };
+    let made = match tried()? {
+        // A filter may drop one connection, and pass one from another port.
+        Err(Errno::INPROGRESS) => tried()?,
+        made => made,
+    };
+    let socket = made.map_err(|error| {
         connect_error(&format!("connect to TCP {peer} within {patience:?}"), error)
     })?;
     let mut stream = TcpStream::from(socket);
+    congestion::ask(&stream, conditions)?;
     stream
         .write_all(opening)
         .and_then(|()| stream.set_write_timeout(None))
@@ -129,19 +139,21 @@ pub fn no_sender(
 /// Accepts the first connection that sends the run's token, from the address `only` where there is
 /// one.
 pub fn accept_sender(
-    listener: &TcpListener,
+    (listener, conditions): (&TcpListener, &Conditions),
     address: SocketAddr,
     token: &Token,
     only: Option<IpAddr>,
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
     let mut came = Came::default();
-    accept_with_token(listener, token, only, patience, &mut came)
-        .map_err(|error| no_sender(address, only, patience, came, &error))
+    let stream = accept_with_token(listener, token, only, patience, &mut came)
+        .map_err(|error| no_sender(address, only, patience, came, &error))?;
+    congestion::ask(&stream, conditions)?;
+    Ok(stream)
 }
 
-/// The time for which nothing may be acknowledged when the sender ends; longer than an agent waits before it ends the run
-/// and keeps what was measured.
+/// The time for which nothing may be acknowledged when the sender ends; an agent waits for less before it ends the run and
+/// keeps what was measured.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The interval at which it is checked whether data are still acknowledged.

@@ -39,7 +39,7 @@ fn nothing(sender: &EndpointRecord, receiver: &EndpointRecord) -> Vec<String> {
         let why = match (had_no_cpu(sender), had_only_fragments(receiver)) {
             (true, _) => ": other programs kept the sender's thread off its CPU",
             (_, true) => {
-                ": only fragments of datagrams arrived, and no datagram was complete; use messages that fit the MTU (-l 1472 for IPv4 over Ethernet)"
+                ": only fragments of datagrams arrived, and no datagram was complete; use messages that fit the path's MTU"
             }
             _ => "",
         };

@@ -300,7 +300,7 @@ const ROWS: &[&[Metric]] = &[
         "requests with their responses, or connections ÷ the sender's window"),
     one!("requests_lost_pct", "Requests without a response", "%", Lower, [Transactions]
         => requests_lost,
-        "requests that were given up after the timeout ÷ all requests of the measured window"),
+        "requests that were given up after the timeout, or connections that were not made or ended by force ÷ all of the measured window"),
     ends!([send "_service_demand_us_per_transaction"], [Client " service demand"], "µs/transaction", Lower, attributed, [Transactions]
         => transaction_demand,
         ["the " sender "'s attributed CPU time ÷ transactions that it counted"]),
@@ -442,11 +442,12 @@ fn transaction_demand(run: &RunView, end: Role) -> Option<f64> {
     quotient(us, transactions(run, end)?)
 }
 
-/// TCP loses none.
+/// One connection of TCP loses none.
 fn requests_lost(run: &RunView) -> Option<f64> {
     let answered = transactions(run, Role::Sender)?;
     let lost = run.measured(Role::Sender).unanswered as f64;
-    quotient(100.0 * lost, answered + lost).filter(|_| run.conditions.workload.is_datagram())
+    let loses = run.conditions.workload.is_datagram() || lost > 0.0;
+    quotient(100.0 * lost, answered + lost).filter(|_| loses)
 }
 
 fn mbps(run: &RunView, role: Role) -> Option<f64> {
