@@ -10,7 +10,7 @@ use bitcost_stats::Interval;
 
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
-use crate::experiment::{Base, Ladder, advised, apply};
+use crate::experiment::{Base, Ladder, advised, apply, of_black_hole};
 use crate::explain::{ExplainedCell, Explanation, Limiter, Proof, explanation};
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::mesh::{MeshFindings, mesh};
@@ -133,7 +133,11 @@ impl Findings {
         }
         for (number, cell) in self.explanation.cells.iter_mut().enumerate() {
             let base = Base::of_cell(&self.summary, cell, number);
-            cell.remedies = base.map_or_else(Vec::new, |base| advised(&base, cell));
+            let own = of_black_hole(cell);
+            cell.remedies = match base {
+                Some(base) if own.is_empty() => advised(&base, cell),
+                _ => own,
+            };
         }
     }
 

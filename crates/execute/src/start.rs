@@ -10,7 +10,7 @@ use bitcost_study::Study;
 
 use crate::destination::Destination;
 use crate::error::ExecuteError;
-use crate::experiment::{Allows, Bench, Experiment};
+use crate::experiment::{Allows, Bench, Experiment, look};
 use crate::mesh;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder};
@@ -98,9 +98,7 @@ impl<'a> Start<'a> {
         let all = BTreeSet::new();
         let (mut executed, mut target) =
             recorder.execute(&mut prepared.session, (study, &plan), &all);
-        if let (Some(experiment), Ok(findings), Ok(Ending::Complete)) =
-            (self.experiment, &mut executed.findings, &executed.ending)
-        {
+        if let (Ok(findings), Ok(Ending::Complete)) = (&mut executed.findings, &executed.ending) {
             let mut bench = Bench {
                 facts: prepared.facts(),
                 session: &mut prepared.session,
@@ -109,7 +107,10 @@ impl<'a> Start<'a> {
                 progress,
                 rounds: 0,
             };
-            executed.ending = experiment.make(&mut bench, findings, &place);
+            executed.ending = match (look(&mut bench, findings), self.experiment) {
+                (Ok(None), Some(experiment)) => experiment.make(&mut bench, findings, &place),
+                (looked, _) => looked.map(|ending| ending.unwrap_or(Ending::Complete)),
+            };
             findings.log = target.place()?;
         }
         Ok(executed)

@@ -33,19 +33,19 @@ impl TrafficError {
 
     /// Whether a connection ended, or was not made, and another may be.
     pub(crate) fn ends_connection(&self) -> bool {
-        use io::ErrorKind::*;
-        let TrafficError::System { error, .. } = self else {
-            return false;
+        use io::ErrorKind::{
+            BrokenPipe, ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable,
+            TimedOut,
         };
-        matches!(
-            error.kind(),
-            ConnectionRefused
-                | ConnectionReset
-                | BrokenPipe
-                | TimedOut
-                | HostUnreachable
-                | NetworkUnreachable
-        )
+        let ends = [
+            BrokenPipe,
+            ConnectionRefused,
+            ConnectionReset,
+            HostUnreachable,
+            NetworkUnreachable,
+            TimedOut,
+        ];
+        matches!(self, TrafficError::System { error, .. } if ends.contains(&error.kind()))
     }
 
     pub(crate) fn errno(

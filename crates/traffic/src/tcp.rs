@@ -51,8 +51,8 @@ pub fn connect(
         Ok(rustix::net::connect(&socket, &peer).map(|()| socket))
     };
     let made = match tried()? {
-        // A filter may drop one connection, and pass one from another port.
-        Err(Errno::INPROGRESS) => tried()?,
+        // A filter may drop or refuse one connection, and pass one from another port.
+        Err(Errno::INPROGRESS | Errno::CONNREFUSED | Errno::CONNRESET) => tried()?,
         made => made,
     };
     let socket = made.map_err(|error| {

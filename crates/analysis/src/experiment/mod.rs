@@ -5,6 +5,7 @@
 
 mod apply;
 mod base;
+mod black_hole;
 mod buffer;
 mod change;
 mod choose;
@@ -21,6 +22,8 @@ mod tighten;
 
 pub(crate) use apply::apply;
 pub use base::Base;
+pub use black_hole::BlackHole;
+pub(crate) use black_hole::of_black_hole;
 pub use change::{Change, How};
 pub use choose::{Offers, relaxing};
 pub use ladder::{BLOCKS_LEAST, BLOCKS_MOST, End, FINALISTS, Kept, Ladder, Rung, SCREENING_BLOCKS};

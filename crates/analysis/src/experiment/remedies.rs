@@ -17,6 +17,9 @@ const WORTH: f64 = 1.03;
 /// The least gain in one pair of runs that is one.
 const MUCH: f64 = 1.2;
 
+/// What the headers of tunnels need at most, in bytes.
+const TUNNEL: u32 = 100;
+
 /// The rows that may find that a rate is not what limits, and do not raise it.
 const NO_RATE: [&str; 2] = ["congestion_control", "queue_limit"];
 
@@ -24,7 +27,7 @@ const NO_RATE: [&str; 2] = ["congestion_control", "queue_limit"];
 type Make = fn(&Base) -> Option<Remedy>;
 
 /// What no experiment tries, since it is another test, or another program's: limiters, and what it is in a test.
-const OTHERWISE: [(&[&str], Make); 4] = [
+const OTHERWISE: [(&[&str], Make); 5] = [
     (&["application_pacing"], |base| {
         let is_stream = base.conditions.workload.is_byte_stream();
         without(base, "rate_bps", "no requested rate").filter(|_| is_stream)
@@ -41,6 +44,13 @@ const OTHERWISE: [(&[&str], Make); 4] = [
         },
     ),
     (&["rate"], own_shaper),
+    (&["fragments"], |base| {
+        let room = base.load.segment_bytes? as u32;
+        Some(Remedy {
+            options: Some(format!("-M {}", room.saturating_sub(TUNNEL))),
+            ..in_words("smaller segments, which leave room for the headers of a tunnel")
+        })
+    }),
 ];
 
 /// A setting of the test that is left away.
@@ -65,7 +75,7 @@ fn own_shaper(base: &Base) -> Option<Remedy> {
     })
 }
 
-fn in_words(words: &str) -> Remedy {
+pub(super) fn in_words(words: &str) -> Remedy {
     Remedy {
         words: words.to_owned(),
         ..Remedy::default()

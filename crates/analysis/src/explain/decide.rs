@@ -37,9 +37,10 @@ impl RunSignals {
         }
     }
 
-    /// Whether no datagram arrived.
-    pub fn lost_all(&self) -> bool {
-        self.signals.loss.is_some_and(|loss| loss.pct >= 100.0)
+    /// Whether nothing arrived, and it shows what was lost.
+    pub fn shows_why_nothing_came(&self) -> bool {
+        let lost_all = self.signals.loss.is_some_and(|loss| loss.pct >= 100.0);
+        lost_all || self.signals.packets.unheard.is_some()
     }
 
     /// What limited the run, as in [`explain_run`].
@@ -68,7 +69,8 @@ fn too_little(signals: &Signals) -> Option<String> {
         ));
     }
     let nothing = signals.goodput_bps.is_none() && signals.transactions.is_none();
-    (nothing && signals.loss.is_none()).then(|| "nothing was delivered".to_owned())
+    let shows_none = signals.loss.is_none() && signals.packets.unheard.is_none();
+    (nothing && shows_none).then(|| "nothing was delivered".to_owned())
 }
 
 pub fn decide(signals: &Signals) -> Verdict {

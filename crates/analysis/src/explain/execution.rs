@@ -67,7 +67,7 @@ fn by_records<'a>(summary: &'a Summary) -> Explanation {
     // A test from which nothing arrived has no result, and shows what was lost.
     if runs.len() == 1 && runs[0].is_empty() {
         let all = summary.runs.iter().filter_map(kept);
-        runs[0].extend(all.filter(|(_, kept)| kept.signals.lost_all()));
+        runs[0].extend(all.filter(|(_, kept)| kept.signals.shows_why_nothing_came()));
     }
     let costs: Vec<(Vec<usize>, Vec<CostModel>)> = same_but_size(cells)
         .into_iter()

@@ -15,6 +15,7 @@ mod limiter;
 mod limiters;
 mod load;
 mod others;
+mod packets;
 mod proof;
 mod series;
 mod signals;
@@ -34,9 +35,11 @@ pub use limiter::{
     Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, ON_THE_PATH, Verdict,
 };
 pub use limiters::{LIMITERS, quota_of};
-pub(crate) use limiters::{RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN, limiter};
+pub(crate) use limiters::{MTU_BLACK_HOLE, RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN, limiter};
 pub use load::Load;
 pub use others::Behind;
+pub(crate) use packets::full_segment;
+pub use packets::{Packets, Unheard};
 pub use proof::{Decision, NotTried, Outcome, Proof, Remedy, Tried};
 pub use signals::{EndTimes, Loss, Signals};
 pub use tcp::Tcp;

@@ -6,6 +6,7 @@ use bitcost_model::record::{EndpointRecord, Role, Sample, States, ThreadTime};
 use crate::explain::cost::PacketCost;
 use crate::explain::hops::{Hop, hops};
 use crate::explain::others::Behind;
+use crate::explain::packets::Packets;
 use crate::explain::series::{Series, mean};
 use crate::explain::tcp::Tcp;
 use crate::explain::transactions::Transactions;
@@ -106,6 +107,8 @@ pub struct Signals {
     pub tcp: Tcp,
     /// Lost datagrams of a stream of UDP.
     pub loss: Option<Loss>,
+    /// What became of packets by their size.
+    pub packets: Packets,
     /// Queues on the path, the sender's own first.
     pub hops: Vec<Hop>,
     /// What left each endpoint's interface beside the run, in bit/s.
@@ -175,6 +178,7 @@ impl Signals {
                 Some(_) => Tcp::of_requests(sender),
             },
             loss: loss(run).filter(|_| !is_tcp && transactions.is_none()),
+            packets: Packets::of(run),
             hops: hops(sender, set_rate_bps(run.sender)),
             beside_bps: both.each_ref().map(|end| beside_bps(run, end)),
             resent: both.each_ref().map(resent),

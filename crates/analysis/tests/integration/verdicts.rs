@@ -1,7 +1,7 @@
 //! Signals of each limiter, and the verdict that follows.
 
 use bitcost_analysis::explain::{
-    Behind, EndTimes, Hop, LIMITERS, Loss, PacketCost, Signals, Tcp, Transactions, decide,
+    Behind, EndTimes, Hop, LIMITERS, Loss, PacketCost, Signals, Tcp, Transactions, Unheard, decide,
 };
 use bitcost_stats::Interval;
 use insta::assert_snapshot;
@@ -502,6 +502,30 @@ fn an_end_that_stands_still_is_named_where_the_transfer_waits_for_it() {
             still(of, 0.5, stopped);
             (of.sender, of.receiver) = (of.receiver, of.sender);
         }),
+    ]));
+}
+
+#[test]
+fn packets_that_do_not_fit_the_path_are_told_by_what_becomes_of_them() {
+    let unheard = |of: &mut Signals, retransmits| {
+        busy(of, 0.0, 0.0);
+        of.goodput_bps = None;
+        of.packets.unheard = Some(Unheard {
+            packet_bytes: 1500,
+            acknowledged: 0.01,
+            retransmits,
+        });
+    };
+    let cut = |of: &mut Signals, packets| {
+        busy(of, 0.3, 0.3);
+        of.tcp.segments = Some(1000.0);
+        of.packets.in_fragments = Some([packets, 2.0 * packets]);
+    };
+    assert_snapshot!(verdicts(&[
+        ("full packets vanish", &|of| unheard(of, 4.0)),
+        ("the path may be dead", &|of| unheard(of, 1.0)),
+        ("all in two fragments", &|of| cut(of, 1000.0)),
+        ("a few in fragments", &|of| cut(of, 20.0)),
     ]));
 }
 

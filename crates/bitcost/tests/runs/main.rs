@@ -9,6 +9,7 @@ mod accounting;
 mod against;
 mod agent_process;
 mod attacks;
+mod bad_paths;
 mod bench;
 mod broken_off;
 mod calibration;
@@ -77,6 +78,7 @@ fn main() {
         nobody_reads::TRIALS,
         accounting::TRIALS,
         attacks::TRIALS,
+        bad_paths::TRIALS,
         broken_off::TRIALS,
         calibration::TRIALS,
         confined::TRIALS,

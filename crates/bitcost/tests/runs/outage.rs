@@ -18,14 +18,14 @@ const BEGIN_NS: u64 = 200_000_000;
 const WORKLOADS: [&str; 4] = ["tcp -b 20M", "udp -b 2M", "rr", "tcp -b 20M -R"];
 
 /// Two hosts with a bridge between them, a service at one, and a client at the other.
-struct Field {
-    gap: Gap,
-    service: Service,
-    bench: Bench,
+pub struct Field {
+    pub gap: Gap,
+    pub service: Service,
+    pub bench: Bench,
 }
 
 impl Field {
-    fn new() -> Field {
+    pub fn new() -> Field {
         let gap = Gap::new(1500);
         let mut rtnl = Rtnl::open().unwrap();
         let bridge = format!("of-{}", gap.names[0]);
@@ -44,7 +44,7 @@ impl Field {
     }
 
     /// The path is down, or up again, from this time on.
-    fn set_path(&self, is_up: bool) -> u64 {
+    pub fn set_path(&self, is_up: bool) -> u64 {
         let mut rtnl = Rtnl::open().unwrap();
         rtnl.set_up(self.gap.devices[1], is_up).unwrap();
         monotonic_ns()

@@ -42,7 +42,7 @@ impl Service {
         })
     }
 
-    fn of(
+    pub fn of(
         folder: tempfile::TempDir,
         address: IpAddr,
         options: &[&str],

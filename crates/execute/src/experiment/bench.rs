@@ -115,7 +115,7 @@ impl Bench<'_, '_> {
     }
 
     /// Makes one short run; absent where the user stopped it.
-    fn run(
+    pub(super) fn run(
         &mut self,
         conditions: &Conditions,
     ) -> Result<Option<Result<Run, Unavailable>>, ExecuteError> {

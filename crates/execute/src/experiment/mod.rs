@@ -2,6 +2,7 @@
 //! and each decision is an event of the test's log.
 
 mod bench;
+mod black_hole;
 mod improve;
 mod prove;
 mod search;
@@ -16,6 +17,7 @@ use bitcost_model::event::Event;
 use bitcost_model::search::{Decision, Goal};
 
 pub use self::bench::{Allows, Bench};
+pub use self::black_hole::look;
 pub use self::search::search;
 use crate::error::ExecuteError;
 

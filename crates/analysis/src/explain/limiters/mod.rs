@@ -8,6 +8,7 @@ mod beside;
 mod ends;
 mod evidence;
 mod lost;
+mod packets;
 mod path;
 mod requests;
 mod stopped;
@@ -24,11 +25,13 @@ pub use ends::quota_of;
 pub(crate) use ends::{PACKETS_PER_SECOND, RECEIVER_CPU, SENDER_CPU};
 pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
+pub(crate) use packets::MTU_BLACK_HOLE;
 pub(crate) use windows::{CONGESTION_LOSS, RECEIVE_BUFFER, SEND_BUFFER};
 
-pub static LIMITERS: [&LimiterRow; 23] = [
+pub static LIMITERS: [&LimiterRow; 25] = [
     &stopped::PAUSED,
     &stopped::DISK,
+    &packets::MTU_BLACK_HOLE,
     &beside::ACK_PATH,
     &windows::SLOW_START,
     &beside::COMPETING,
@@ -41,6 +44,7 @@ pub static LIMITERS: [&LimiterRow; 23] = [
     &ends::CPU_QUOTA,
     &windows::CLAMP,
     &ends::APPLICATION_PACING,
+    &packets::FRAGMENTS,
     &requests::WAKE_UPS,
     &PACKETS_PER_SECOND,
     &SENDER_CPU,
