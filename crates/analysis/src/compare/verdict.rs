@@ -38,9 +38,12 @@ impl Verdict {
         let (Some(low), Some(high)) = (change.low, change.high) else {
             return Verdict::CannotTell;
         };
+        let least = 2.0 * threshold;
+        // An interval of no width at 0 is the same at any threshold.
+        let is_same = (low > -least && high < least) || (low == 0.0 && high == 0.0);
         let reaches = change.value.abs() >= threshold && change.value != 0.0;
         match (better, low > 0.0, high < 0.0) {
-            _ if !reaches && is_within(low, high, 2.0 * threshold) => Verdict::Same,
+            _ if !reaches && is_same => Verdict::Same,
             _ if !reaches => Verdict::CannotTell,
             (Better::Neither, true, _) | (Better::Neither, _, true) => Verdict::Changed,
             (Better::Higher, true, _) | (Better::Lower, _, true) => Verdict::Better,
@@ -48,11 +51,6 @@ impl Verdict {
             _ => Verdict::CannotTell,
         }
     }
-}
-
-/// Whether an interval stays below `most` on either side; an interval of no width at 0 always does.
-fn is_within(low: f64, high: f64, most: f64) -> bool {
-    (low > -most && high < most) || (low == 0.0 && high == 0.0)
 }
 
 #[cfg(test)]

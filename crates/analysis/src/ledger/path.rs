@@ -17,10 +17,10 @@ pub(super) struct Port {
     pub device: String,
     /// `sender's h1-eth0`, or the device of the lab.
     name: String,
-    rx_packets: u64,
-    rx_bad: [u64; 2],
-    tx_packets: u64,
-    tx_bad: [u64; 2],
+    /// Packets that arrived, and that left.
+    passed: [u64; 2],
+    /// Counters of those that did not.
+    bad: [[(&'static str, u64); 2]; 2],
     /// Whether data arrives here, and whether it leaves here.
     pub ways: [bool; 2],
 }
@@ -43,6 +43,14 @@ pub(super) fn ports(both: &Both) -> Vec<Port> {
 
 fn port(role: Role, before: &Interface, after: &Interface, goes_both_ways: bool) -> Port {
     let grown = |count: fn(&Interface) -> u64| count(after).saturating_sub(count(before));
+    let arrival = [
+        ("rx_dropped", grown(|port| port.rx_dropped)),
+        ("rx_errors", grown(|port| port.rx_errors)),
+    ];
+    let departure = [
+        ("tx_dropped", grown(|port| port.tx_dropped)),
+        ("tx_errors", grown(|port| port.tx_errors)),
+    ];
     let leaves = grown(|port| port.tx_bytes) >= grown(|port| port.rx_bytes);
     let ways = match (&before.node, role) {
         _ if goes_both_ways => [true, true],
@@ -57,10 +65,8 @@ fn port(role: Role, before: &Interface, after: &Interface, goes_both_ways: bool)
             None => format!("the {}'s {}", role.name(), before.device),
             Some(_) => before.device.clone(),
         },
-        rx_packets: grown(|port| port.rx_packets),
-        rx_bad: [grown(|port| port.rx_dropped), grown(|port| port.rx_errors)],
-        tx_packets: grown(|port| port.tx_packets),
-        tx_bad: [grown(|port| port.tx_dropped), grown(|port| port.tx_errors)],
+        passed: [grown(|port| port.rx_packets), grown(|port| port.tx_packets)],
+        bad: [arrival, departure],
         ways,
     }
 }
@@ -70,23 +76,18 @@ pub(super) fn drops(both: &Both, sent: u64, share: f64) -> Vec<Drops> {
     let ports = ports(both);
     let mut rows = Vec::new();
     for port in &ports {
-        let bad = |place: &str, names: [&'static str; 2], bad: [u64; 2], passed: u64| {
-            let each = both.each(sent, passed);
-            let by = format!("{} on {place}", port.name);
-            let both = names.into_iter().zip(bad);
-            both.filter_map(|(counter, bad)| row(&by, counter, bad, each, share))
-                .collect::<Vec<_>>()
+        let bad = |way: usize, place: &str| {
+            let (each, by) = (
+                both.each(sent, port.passed[way]),
+                format!("{} on {place}", port.name),
+            );
+            let counters = port.bad[way].iter().filter(|_| port.ways[way]);
+            let rows = counters.filter_map(|(counter, bad)| row(&by, counter, *bad, each, share));
+            rows.collect::<Vec<_>>()
         };
-        let [arrives, leaves] = port.ways;
-        if arrives {
-            let names = ["rx_dropped", "rx_errors"];
-            rows.extend(bad("arrival", names, port.rx_bad, port.rx_packets));
-        }
+        rows.extend(bad(0, "arrival"));
         rows.extend(queues(both, port, &ports, sent, share));
-        if leaves {
-            let names = ["tx_dropped", "tx_errors"];
-            rows.extend(bad("departure", names, port.tx_bad, port.tx_packets));
-        }
+        rows.extend(bad(1, "departure"));
     }
     rows
 }
@@ -128,7 +129,7 @@ fn given(port: &Port, ports: &[Port], whole: &WholeRun) -> u64 {
         Some(_) => {
             let others = ports.iter().filter(|other| other.node == port.node);
             let arrive = others.filter(|other| other.ways[0]);
-            arrive.map(|other| other.rx_packets).max().unwrap_or(0)
+            arrive.map(|other| other.passed[0]).max().unwrap_or(0)
         }
     }
 }

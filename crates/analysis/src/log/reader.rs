@@ -153,25 +153,7 @@ impl Log {
                 let row = self.ended(*run, [sender, receiver], interrupted.as_deref())?;
                 return self.end(*run, place, row);
             }
-            Event::RunFailed {
-                run,
-                kind,
-                reason,
-                host_lacks,
-                ..
-            } => {
-                let row = RunRow {
-                    status: match kind {
-                        FailureKind::Failed => Status::Failed,
-                        FailureKind::Lost => Status::Lost,
-                        FailureKind::Interrupted => Status::Interrupted,
-                    },
-                    reason: Some(harmless(reason)),
-                    host_lacks: *host_lacks,
-                    ..RunRow::default()
-                };
-                return self.end(*run, place, row);
-            }
+            Event::RunFailed { run, .. } => return self.end(*run, place, failed_row(event)),
             Event::RunImported { run, imported } => {
                 self.summary.is_imported = true;
                 return self.end(*run, place, imported_row(imported));
@@ -296,6 +278,29 @@ impl Log {
             ..outcome
         };
         Ok(())
+    }
+}
+
+/// The row of a run that failed or was stopped.
+fn failed_row(event: &Event) -> RunRow {
+    let Event::RunFailed {
+        kind,
+        reason,
+        host_lacks,
+        ..
+    } = event
+    else {
+        return RunRow::default();
+    };
+    RunRow {
+        status: match kind {
+            FailureKind::Failed => Status::Failed,
+            FailureKind::Lost => Status::Lost,
+            FailureKind::Interrupted => Status::Interrupted,
+        },
+        reason: Some(harmless(reason)),
+        host_lacks: *host_lacks,
+        ..RunRow::default()
     }
 }
 

@@ -279,7 +279,7 @@ fn postponed_cpus(run: &RunView, role: Role) -> f64 {
         return 0.0;
     }
     let on_receiver = softirqs::timed(run, &run.receiver.pinned_cpus, |kind| kind == "TASKLET");
-    let cpus = on_receiver.map_or(0.0, |timed| timed.cpus);
+    let cpus = on_receiver.map_or(0.0, |(cpus, _)| cpus);
     match role {
         Role::Sender => cpus,
         Role::Receiver => -cpus,
@@ -378,11 +378,11 @@ fn own_cpus(run: &RunView, role: Role) -> Result<OwnCpus, Unavailable> {
     let busy: f64 = own.iter().map(|span| span.busy_seconds).sum();
     let cpus = busy / seconds.ok_or_else(unread)?;
     let timed = softirqs::timed(run, &end.pinned_cpus, |kind| kind.starts_with("NET_"));
-    if let Some(timed) = timed.filter(|_| cpus > 0.0) {
+    if let Some((of_network, variance)) = timed.filter(|_| cpus > 0.0) {
         return Ok(OwnCpus {
             cpus,
-            softirq: (timed.cpus / cpus).min(1.0),
-            variance: timed.variance,
+            softirq: (of_network / cpus).min(1.0),
+            variance,
             means: SoftirqMeans::Timed,
         });
     }

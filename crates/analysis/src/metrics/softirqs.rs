@@ -28,22 +28,14 @@ impl SoftirqMeans {
     }
 }
 
-/// Soft interrupts of some kinds on some CPUs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct TimedSoftirqs {
-    /// Their CPU seconds per second.
-    pub cpus: f64,
-    /// Variance of [`TimedSoftirqs::cpus`]: that of a mean of as many as were timed.
-    pub variance: f64,
-}
-
-/// Those of some kinds, given by the kernel's names, on these CPUs; absent where these CPUs, or too few
-/// of all kinds, were timed between the first and the last sample.
+/// CPU seconds per second of soft interrupts of some kinds, given by the kernel's names, on these CPUs, and their variance,
+/// that of a mean of as many as were timed; absent where these CPUs, or too few of all kinds, were timed between the first
+/// and the last sample.
 pub(crate) fn timed(
     run: &RunView,
     cpus: &[u32],
     is_of_kind: fn(&str) -> bool,
-) -> Option<TimedSoftirqs> {
+) -> Option<(f64, f64)> {
     let (all, seconds) = [run.sender, run.receiver].into_iter().find_map(|end| {
         let edges = Edges::of(&end.samples)?;
         let all = spans(&edges.first.softirqs, &edges.last.softirqs);
@@ -52,10 +44,8 @@ pub(crate) fn timed(
     })?;
     let is_meant = |span: &SoftirqTime| cpus.contains(&span.cpu) && is_of_kind(&span.kind);
     let timed = soft_interrupts::timed(&all, is_meant)?;
-    Some(TimedSoftirqs {
-        cpus: timed.ns / 1e9 / seconds,
-        variance: timed.variance_ns2 / (1e9 * seconds).powi(2),
-    })
+    let ns = 1e9 * seconds;
+    Some((timed.ns / ns, timed.variance_ns2 / ns.powi(2)))
 }
 
 /// Why an endpoint that was to time soft interrupts did not.

@@ -49,11 +49,17 @@ impl Precision {
     pub(crate) fn of(measured: &Measured) -> Option<Precision> {
         let study = measured.study;
         let rule = study.until.as_ref()?;
-        let (goal, found) = match compared(study) {
+        let asked = study.compare.as_ref().or(study.table.improvement.as_ref());
+        let (goal, found) = match asked {
             Some(asked) => (Goal::Ratios, ratios(rule, asked, measured)),
             None => (Goal::Cells, medians(rule, measured)),
         };
-        let wide = wide(rule, found);
+        let missing = found.into_iter().filter_map(|(name, interval)| {
+            let width_pct = interval.as_ref().and_then(width_pct);
+            let is_narrow = width_pct.is_some_and(|width| width < rule.width_pct);
+            (!is_narrow).then_some(Missing { name, width_pct })
+        });
+        let wide: Vec<Missing> = missing.collect();
         Some(Precision {
             goal,
             metric: rule.metric.clone(),
@@ -81,10 +87,6 @@ fn medians(rule: &UntilInterval, measured: &Measured) -> Vec<Named> {
     measured.cells.iter().filter_map(median).collect()
 }
 
-fn compared(study: &Study) -> Option<&Compared> {
-    study.compare.as_ref().or(study.table.improvement.as_ref())
-}
-
 /// The ratios of the cells that the study compares, which have the metric or no run yet.
 fn ratios(rule: &UntilInterval, asked: &Compared, measured: &Measured) -> Vec<Named> {
     let ratio = |from: &CellRuns| {
@@ -104,16 +106,6 @@ fn ratios(rule: &UntilInterval, asked: &Compared, measured: &Measured) -> Vec<Na
         Some((name, interval))
     };
     measured.cells.iter().filter_map(ratio).collect()
-}
-
-/// Those whose interval is not narrower than requested.
-fn wide(rule: &UntilInterval, found: Vec<Named>) -> Vec<Missing> {
-    let missing = found.into_iter().filter_map(|(name, interval)| {
-        let width_pct = interval.as_ref().and_then(width_pct);
-        let is_narrow = width_pct.is_some_and(|width| width < rule.width_pct);
-        (!is_narrow).then_some(Missing { name, width_pct })
-    });
-    missing.collect()
 }
 
 /// The width of an interval, in per cent of its value; absent without bounds, and where the value
