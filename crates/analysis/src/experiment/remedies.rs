@@ -53,6 +53,9 @@ const OTHERWISE: [(&[&str], Make); 5] = [
     }),
 ];
 
+/// Queueing disciplines that limit a rate.
+const SHAPERS: [&str; 4] = ["htb", "tbf", "hfsc", "cake"];
+
 /// A setting of the test that is left away.
 fn without(base: &Base, name: &str, words: &str) -> Option<Remedy> {
     let setting = find(name)?;
@@ -65,10 +68,11 @@ fn without(base: &Base, name: &str, words: &str) -> Option<Remedy> {
 
 /// The rate that the sender's own interface is set to.
 fn own_shaper(base: &Base) -> Option<Remedy> {
-    let device = &base.host(Role::Sender)?.device.name;
-    let place = format!(" at sender {device}");
-    let is_there = base.lab.is_none() && base.named.as_ref()?.to_string().ends_with(&place);
-    is_there.then(|| Remedy {
+    let own = &base.host(Role::Sender)?.device;
+    let device = &own.name;
+    let mut queues = own.qdiscs.iter();
+    let shapes = queues.any(|queue| SHAPERS.iter().any(|kind| queue.contains(kind)));
+    (base.lab.is_none() && shapes).then(|| Remedy {
         command: Some(format!("tc qdisc del dev {device} root")),
         host: Some(base.host_role(Role::Sender)),
         ..in_words(&format!("a higher rate at {device}, or no shaper"))
