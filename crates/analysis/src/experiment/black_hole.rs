@@ -6,10 +6,8 @@ use bitcost_model::workload::Workload;
 use bitcost_stats::Interval;
 
 use super::base::rate_metric;
-use super::remedies::in_words;
 use crate::explain::{
-    Decision, ExplainedCell, Limiter, MTU_BLACK_HOLE, Outcome, Proof, Remedy, Tried, UNKNOWN,
-    full_segment,
+    Decision, Limiter, MTU_BLACK_HOLE, Outcome, Proof, Tried, UNKNOWN, full_segment,
 };
 use crate::findings::Findings;
 
@@ -153,19 +151,4 @@ impl BlackHole {
             blocks: 1,
         }
     }
-}
-
-/// What to do about packets of a cell that do not arrive; nothing where that is not what limits it.
-pub(crate) fn of_black_hole(cell: &ExplainedCell) -> Vec<Remedy> {
-    let verdict = cell.verdict();
-    let Some(verdict) = verdict.filter(|one| one.limiter().name() == MTU_BLACK_HOLE.name) else {
-        return Vec::new();
-    };
-    let tried = cell.proof.iter().flat_map(|proof| &proof.tried);
-    let tried = tried.map(|one| Remedy {
-        words: one.changed.clone(),
-        options: Some(one.label.clone()),
-        ..Remedy::default()
-    });
-    tried.chain([in_words(verdict.remedy())]).collect()
 }

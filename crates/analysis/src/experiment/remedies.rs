@@ -9,7 +9,7 @@ use bitcost_stats::Interval;
 use super::base::Base;
 use super::change::{FLOWS, How, Kind, Offer};
 use super::table::CHANGES;
-use crate::explain::{ExplainedCell, Remedy};
+use crate::explain::{ExplainedCell, MTU_BLACK_HOLE, Remedy};
 
 /// The least gain that is one, as a ratio.
 const WORTH: f64 = 1.03;
@@ -79,7 +79,7 @@ fn own_shaper(base: &Base) -> Option<Remedy> {
     })
 }
 
-pub(super) fn in_words(words: &str) -> Remedy {
+fn in_words(words: &str) -> Remedy {
     Remedy {
         words: words.to_owned(),
         ..Remedy::default()
@@ -163,6 +163,21 @@ fn is_more(rate: &Interval) -> bool {
         Some(low) => low > 1.0 && rate.value >= WORTH,
         None => rate.value >= MUCH,
     }
+}
+
+/// What to do about packets of a cell that do not arrive; nothing where that is not what limits it.
+pub(crate) fn of_black_hole(cell: &ExplainedCell) -> Vec<Remedy> {
+    let verdict = cell.verdict();
+    let Some(verdict) = verdict.filter(|one| one.limiter().name() == MTU_BLACK_HOLE.name) else {
+        return Vec::new();
+    };
+    let tried = cell.proof.iter().flat_map(|proof| &proof.tried);
+    let tried = tried.map(|one| Remedy {
+        words: one.changed.clone(),
+        options: Some(one.label.clone()),
+        ..Remedy::default()
+    });
+    tried.chain([in_words(verdict.remedy())]).collect()
 }
 
 #[cfg(test)]
