@@ -147,6 +147,11 @@ impl Row {
         is_quota || self.of.contains(&limiter.name())
     }
 
+    /// Whether its sizes grow, so that the last one is the largest.
+    pub(super) fn is_larger(&self) -> bool {
+        self.name.starts_with("larger") || [FLOWS, "message_size"].contains(&self.name)
+    }
+
     pub(super) fn offers(&self, base: &Base) -> Vec<Offer> {
         match &self.kind {
             Kind::Relaxes(offers) => offers(base),

@@ -70,8 +70,8 @@ pub(super) const STAGES: usize = 3;
 /// An endpoint that is busy for this share of the time may gain by calls that need less CPU time.
 const BUSY: f64 = 0.5;
 
-/// Changes that relax, of one round.
-const FIRST: usize = 3;
+/// Changes that relax, before what takes away.
+const FIRST: usize = 1;
 
 /// What one connection may lack, and what all of them share.
 const OF_ONE: [&str; 3] = [LARGER_RECEIVE, LARGER_SEND, CONGESTION];
@@ -112,7 +112,7 @@ pub(super) fn doses(
         // Each flow has the rate that is requested.
         let is_paced = row.name == FLOWS && requested(&base.conditions).is_some();
         if !(is_paced || relaxes && is_of_cost(row) && !is_busy) {
-            for offer in largest(row.offers(base)) {
+            for offer in of_sizes(row, row.offers(base)) {
                 offers.add(row, offer, (base, done), possible);
             }
         }
@@ -127,20 +127,22 @@ pub(super) fn doses(
     offers
 }
 
-/// Of sizes of the same setting the largest, and all else.
-fn largest(mut offers: Vec<Offer>) -> Vec<Offer> {
+/// Of sizes of the same setting one, and all else.
+fn of_sizes(row: &Row, mut offers: Vec<Offer>) -> Vec<Offer> {
     let size = |offer: &Offer| {
         let settings = &offer.as_ref().ok()?.settings;
-        settings
-            .values()
-            .next()
-            .and_then(|value| parse_bytes(value).ok())
+        let mut values = settings.values();
+        values.next().and_then(|value| parse_bytes(value).ok())
     };
-    let last = offers.iter().rposition(|offer| size(offer).is_some());
+    let is_size = |offer: &Offer| size(offer).is_some();
+    let taken = match row.is_larger() {
+        true => offers.iter().rposition(is_size),
+        false => offers.iter().position(is_size),
+    };
     let mut place = 0..;
     offers.retain(|offer| {
         let place = place.next();
-        size(offer).is_none() || place == last
+        !is_size(offer) || place == taken
     });
     offers
 }

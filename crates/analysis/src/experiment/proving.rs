@@ -97,6 +97,10 @@ impl<'a> Proving<'a> {
             .map(|one| one.how.untried("no time was left for it"));
         let untried: Vec<NotTried> = self.untried.iter().cloned().chain(later).collect();
         let rounds: Vec<&Round> = self.rounds.iter().collect();
+        let proof = Judged::of(self.base, &rounds, &self.untried).proof();
+        if proof.limiter().is_some() {
+            return proof;
+        }
         let proof = Judged::of(self.base, &rounds, &untried).proof();
         let is_over = self.stage < STAGES || !self.left.is_empty();
         match &proof.outcome {

@@ -7,7 +7,7 @@ use bitcost_model::settings::{Setting, find, options};
 use bitcost_stats::Interval;
 
 use super::base::Base;
-use super::change::{FLOWS, How, Kind, Offer};
+use super::change::{How, Kind, Offer};
 use super::table::CHANGES;
 use crate::explain::{ExplainedCell, MTU_BLACK_HOLE, Remedy};
 
@@ -136,9 +136,8 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
             is_open && offer.gain.is_none() && is_own
         });
         // Of sizes the largest, unless the first is to set none.
-        let is_size = row.name.starts_with("larger") || [FLOWS, "message_size"].contains(&row.name);
         let best = match offers.first() {
-            Some(one) if is_size && one.removes.is_none() => offers.pop(),
+            Some(one) if row.is_larger() && one.removes.is_none() => offers.pop(),
             Some(_) => Some(offers.remove(0)),
             None => None,
         };

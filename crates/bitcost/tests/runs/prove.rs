@@ -38,7 +38,7 @@ fn rate_of_a_link_is_changed_and_its_verdict_proved() {
     }
     let ratio = &tried(&document, "path_rate")["rate_ratio"]["value"];
     let ratio = ratio.as_f64().expect("a ratio");
-    assert!((0.7..0.9).contains(&ratio), "{ratio}: {proof:#}");
+    assert!((0.4..0.6).contains(&ratio), "{ratio}: {proof:#}");
     let proved = document["bottleneck"]["confidence"] == "proved";
     let found = proof["outcome"].as_str().expect("an outcome");
     assert_eq!(
@@ -81,6 +81,10 @@ fn packets_that_are_not_full_are_filled() {
         || document["cells"][0]["foreign_cpu_pct"]["median"].as_f64() > Some(10.0)
     {
         bitcost_testkit::ignore("this host was too busy for the sender's CPU to be the suspect");
+    }
+    if document["bottleneck"]["confidence"] == "proved" {
+        // What was not needed for that is not tried.
+        return bench.assert_nothing_left();
     }
     let names = |list: &str| {
         let all = proof[list].as_array().expect("a list").iter();
