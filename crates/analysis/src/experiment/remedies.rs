@@ -20,9 +20,6 @@ const MUCH: f64 = 1.2;
 /// What the headers of tunnels need at most, in bytes.
 const TUNNEL: u32 = 100;
 
-/// The rows that may find that a rate is not what limits, and do not raise it.
-const NO_RATE: [&str; 2] = ["congestion_control", "queue_limit"];
-
 /// Makes a remedy of a test that may have it.
 type Make = fn(&Base) -> Option<Remedy>;
 
@@ -123,8 +120,7 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
         .iter()
         .filter(|row| matches!(row.kind, Kind::Relaxes(_)));
     for row in relaxing {
-        let is_own =
-            row.is_of(verdict.limiter()) && !(limiter == "rate" && NO_RATE.contains(&row.name));
+        let is_own = row.is_of(verdict.limiter());
         let offers = row.offers(base).into_iter();
         let mut offers: Vec<Remedy> = offers.map(of_offer).collect();
         offers.retain_mut(|offer| {

@@ -64,9 +64,9 @@ pub static CHANGES: [Row; 33] = [
         ..more(LARGER_SEND, &["send_buffer"], buffers::larger_send)
     },
     more(CONGESTION,
-        &["congestion_window_loss", "path_loss", "queue_overflow", "rate"],
+        &["congestion_window_loss", "path_loss", "queue_overflow"],
         path::congestion_controls),
-    more("queue_limit", &["queue_overflow", "path_loss", "congestion_window_loss", "rate"], path::queue_limits),
+    more("queue_limit", &["queue_overflow", "path_loss", "congestion_window_loss"], path::queue_limits),
     more("offloads", CPU, hosts::offloads),
     more("small_receive_buffer", CPU, |base| calls::calls(base, &["receive_buffer_bytes"])),
     more("message_size", CPU, calls::larger_messages),
