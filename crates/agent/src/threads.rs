@@ -341,6 +341,8 @@ impl<'a> Threads<'a> {
         may_end: bool,
         sampler: &mut Sampler,
     ) -> Result<bool, Refusal> {
+        // What was read meanwhile is no time in which it stood.
+        sampler.begin();
         loop {
             let due_ns = at_ns.min(monotonic_ns() + LOOK_NS);
             if self.wait_until(due_ns, may_end)? {

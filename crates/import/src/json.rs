@@ -179,9 +179,20 @@ pub(crate) fn without_nan(text: &str) -> Cow<'_, str> {
     ["nan", "inf"]
         .iter()
         .fold(Cow::Borrowed(text), |text, word| {
+            let (mut read, mut is_string) = (0, false);
             let is_value = |at: &usize| {
+                let mut bytes = text.as_bytes()[read..*at].iter();
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'\\' => drop(bytes.next()),
+                        b'"' => is_string = !is_string,
+                        _ => {}
+                    }
+                }
+                read = *at;
                 let before = text[..*at].trim_end_matches('-').trim_end();
-                before.ends_with([':', ',', '['])
+                !is_string
+                    && before.ends_with([':', ',', '['])
                     && text[at + word.len()..].starts_with([',', '}', ']', ' ', '\r', '\n'])
             };
             let places = text.match_indices(word).map(|(at, _)| at).filter(is_value);

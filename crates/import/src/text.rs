@@ -263,6 +263,8 @@ struct Reader<'a> {
     run: Option<Run>,
     /// Its lines that may be totals: those that begin with it, or say which end counted.
     rates: Vec<Rate>,
+    /// Those that these rates are of.
+    flows: HashSet<(i32, bool, Option<bool>)>,
     last_s: f64,
     sums: Sums,
     /// There are intervals of all flows together.
@@ -373,14 +375,14 @@ impl Reader<'_> {
             Some(_) => true,
             None => hosts[0].is_some() && !self.sums.contains_key(&(rate.id, rate.is_back)),
         };
-        let mut known = self.rates.iter().map(Rate::flow);
-        if begins && may_begin && known.any(|flow| flow == rate.flow()) {
+        if begins && may_begin && self.flows.contains(&rate.flow()) {
             self.end(runs)?;
         }
         self.has_words = has_words;
         self.hosts(hosts);
         self.last_s = self.last_s.max(rate.span[1]);
         if begins || rate.end.is_some() {
+            self.flows.insert(rate.flow());
             self.rates.push(rate);
         } else {
             self.interval(&rate);

@@ -133,7 +133,7 @@ impl<'a> Document<'a> {
         let (summary, study) = (&findings.summary, &findings.summary.study);
         let cell = |(place, cell)| Cell {
             cell,
-            bottleneck: findings.limiter_of(place).and_then(Bottleneck::of),
+            bottleneck: bottleneck_of(findings, place),
         };
         let single = findings.single();
         let searches = &findings.searches;
@@ -178,12 +178,18 @@ fn caveats(findings: &Findings) -> Vec<&str> {
     caveats.chain(of_runs).collect()
 }
 
+/// What limited a cell; of several cells with remedies in words alone.
+fn bottleneck_of(findings: &Findings, place: usize) -> Option<Bottleneck> {
+    let mut of = findings.limiter_of(place).and_then(Bottleneck::of)?;
+    if findings.summary.cells.len() > 1 {
+        of.remedies.clear();
+    }
+    Some(of)
+}
+
 fn bottleneck(findings: &Findings) -> Option<Bottleneck> {
     match &findings.explanation.cells[..] {
-        [cell] => Bottleneck::of(cell).map(|of| Bottleneck {
-            remedies: cell.remedies.clone(),
-            ..of
-        }),
+        [cell] => Bottleneck::of(cell),
         cells => Some(Bottleneck {
             of_cells: Some(of_cells(&findings.explanation)),
             shares: Some(Share::all(&ExplainedCell::shares_of(cells))),

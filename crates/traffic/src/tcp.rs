@@ -121,10 +121,12 @@ pub fn no_sender(
     let within = format!("at {address} within {patience:?}");
     let missing = "no sender showed the run's token";
     let reason = match only {
-        _ if !came.from_sender && !came.from_others => format!(
-            "nothing of the sender came {within}: see that port {} is open between the hosts",
-            address.port()
-        ),
+        _ if error.kind() == io::ErrorKind::TimedOut && !came.from_sender && !came.from_others => {
+            format!(
+                "nothing of the sender came {within}: see that port {} is open between the hosts",
+                address.port()
+            )
+        }
         Some(only) if !came.from_sender => format!(
             "data is received only from the address from which the client authenticated, {only}: {missing} from there {within}: {error}"
         ),

@@ -92,7 +92,8 @@ fn tested(row: &mut Row, own: &Own, program: &Path, stop: &AtomicBool) -> Result
     let judged = stand.test(&format!("{} {more} --prove --budget 30s", own.test), stop);
     if let Ok(judged) = &judged {
         row.verdict = judged.0["bottleneck"].clone();
-        row.before = figure(judged);
+        let is_rate = measured.ends_with("mbps");
+        row.before = figure(judged).or(is_rate.then_some(0.0));
     }
     let cured = match (row.case.is_control(), own.cured.is_empty()) {
         (false, false) => &own.cured,

@@ -42,7 +42,10 @@ impl Row {
     /// Whether the verdict says what is accepted: one of its words or phrases begins a word of it. A test without a result may
     /// say why.
     fn judged(&self) -> &'static str {
-        let plain = |text: &str| text.to_lowercase().replace(['_', '-', '(', ','], " ");
+        let plain = |text: &str| {
+            let text = text.to_lowercase().replace(['_', '-', '(', ','], " ");
+            text.replace("packets per second", "packet rate")
+        };
         let said = ["limiter", "words", "detail"].map(|key| self.text(key));
         let said = plain(&format!(" {} {}", said.join(" "), self.failed));
         let says = |words: &String| said.contains(&format!(" {}", plain(words)));

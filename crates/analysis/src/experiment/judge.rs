@@ -7,6 +7,7 @@ use super::change::{
     CONGESTION, Change, FLOWS, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU, Told,
 };
 use super::round::{Round, UNCHANGED};
+use super::tighten::BUSY;
 use crate::explain::{Decision, Limiter, NotTried, ON_THE_PATH, Outcome, Proof, Tried, limiter};
 
 /// The alternations of a change with the unchanged test that prove it.
@@ -74,6 +75,8 @@ pub(super) struct Judged<'a> {
     blocks: u32,
     /// Why they are no base of a proof.
     unsound: Option<String>,
+    /// Whether less CPU time made the test faster, after which nothing is proved.
+    pub is_contradicted: bool,
 }
 
 impl<'a> Judged<'a> {
@@ -88,6 +91,7 @@ impl<'a> Judged<'a> {
             untried: untried.to_vec(),
             blocks: rounds.iter().map(|round| round.blocks()).sum(),
             unsound: unsound(base, &rates),
+            is_contradicted: false,
         };
         for change in rounds.iter().flat_map(|round| &round.changes) {
             let mut known = judged.seen.iter();
@@ -194,6 +198,7 @@ impl<'a> Judged<'a> {
                 one.tried.changed
             )
         });
+        self.is_contradicted = faster.is_some();
         self.unsound = self.unsound.take().or(faster);
     }
 
@@ -211,10 +216,21 @@ impl<'a> Judged<'a> {
         if [SEGMENTS, PATH_RATE].contains(&name) && limits(SEGMENTS) && limits(PATH_RATE) {
             return limiter("packets_per_second", ON_THE_PATH);
         }
-        let mut spared = [SENDER_CPU, RECEIVER_CPU, PATH_RATE].into_iter();
+        let [sender, receiver] = self
+            .base
+            .load
+            .busy
+            .map(|busy| busy.is_some_and(|of| of < BUSY));
+        let spared = [
+            (SENDER_CPU, sender),
+            (RECEIVER_CPU, receiver),
+            (PATH_RATE, false),
+        ];
         let is_window = name == SEGMENTS
             && self.base.own_lab().is_none()
-            && spared.all(|name| self.has(name, Decision::DoesNot));
+            && spared
+                .iter()
+                .all(|(name, is_idle)| *is_idle || self.has(name, Decision::DoesNot));
         if is_window || change.row.name == FLOWS {
             let mut suspects = self.base.next.iter();
             let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
@@ -231,18 +247,26 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Of the limiters that a change relaxes the one that is suspected most, else the first; a congestion control may be
-    /// faster for other reasons than loss.
+    /// Of the limiters that a change relaxes the one that is suspected most, else the first. A congestion control may be
+    /// faster for other reasons than loss, and what takes less CPU time is of the end whose CPU is shown to limit.
     fn relaxed_by(&self, change: &Change) -> Option<Limiter> {
         let mut suspects = self.base.named.iter().chain(&self.base.next);
         let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
+        let cpus = [SENDER_CPU, RECEIVER_CPU];
+        if suspect.is_none() && change.row.of.iter().any(|name| cpus.contains(name)) {
+            let end = cpus
+                .into_iter()
+                .find(|name| self.has(name, Decision::Limits));
+            return limiter(end?, "");
+        }
         if suspect.is_none() && change.row.name == CONGESTION && !self.base.is_lossy() {
             return None;
         }
         let is_datagram = self.base.conditions.workload.is_datagram();
         let mut names = change.row.of.iter();
-        let name = names.find(|name| {
-            is_datagram == name.starts_with("udp") || !name.ends_with("receive_buffer")
+        let name = names.find(|name| match is_datagram {
+            true => !name.starts_with("congestion") && **name != "receive_buffer",
+            false => !name.starts_with("udp"),
         });
         suspect.or_else(|| limiter(name?, ""))
     }
@@ -258,14 +282,17 @@ impl<'a> Judged<'a> {
             .filter(|one| one.change.is_own(self.base))
             .collect();
         // More flows are faster whatever holds one of them.
-        let is_cause = |one: &&&Seen| !one.is_of_flows();
-        let mut relaxing = own
+        let without = own
             .iter()
-            .filter(|one| is_cause(one) && one.gain().is_some());
-        let refutes = relaxing.any(|one| one.tried.limits == Decision::DoesNot);
-        let mut proving = own
-            .iter()
-            .filter(|one| limits(one) && (is_cause(one) || !refutes));
+            .filter(|one| !one.is_of_flows() && one.tried.limits == Decision::DoesNot);
+        let without: Vec<&&Seen> = without.collect();
+        let refutes = without.iter().any(|one| one.gain().is_some());
+        // Where more of a resource was read back and gains nothing, less of it is another limit.
+        let is_ample = without.iter().any(|one| one.change.row.grows.is_some());
+        let mut proving = own.iter().filter(|one| match one.is_of_flows() {
+            true => limits(one) && without.is_empty(),
+            false => limits(one) && (one.gain().is_some() || !is_ample),
+        });
         if proving.next().is_some() {
             return Outcome::Proved;
         }
@@ -274,8 +301,13 @@ impl<'a> Judged<'a> {
             .iter()
             .filter(limits)
             .filter(|one| !one.change.is_own(self.base));
-        let most = others.max_by(|a, b| a.effect.total_cmp(&b.effect));
-        let found = most.and_then(|one| self.finds(one.change));
+        let found = others.filter_map(|one| Some((one, self.finds(one.change)?)));
+        let rank = |one: &Seen| (!one.is_of_flows(), one.effect);
+        let found = found.max_by(|(a, _), (b, _)| {
+            let (a, b) = (rank(a), rank(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        let found = found.map(|(_, found)| found);
         let named = self.base.named.as_ref();
         match (found, named) {
             (Some(found), Some(named)) if found == *named => Outcome::Proved,
@@ -293,7 +325,8 @@ impl<'a> Judged<'a> {
             .find(|one| one.tried.limits == Decision::Limits)
         {
             let changed = &one.tried.changed;
-            return Outcome::Undecided(format!("with {changed} it is faster, whatever limits it"));
+            let is = one.gain().map_or("slower", |_| "faster");
+            return Outcome::Undecided(format!("with {changed} it is {is}, whatever limits it"));
         }
         if let Some(one) = self.seen.iter().find(|one| one.is_contender()) {
             let changed = &one.tried.changed;
@@ -327,7 +360,9 @@ impl<'a> Judged<'a> {
             ),
         };
         let is_stream = !self.base.conditions.workload.is_transactional();
-        let path = limiter("rate", ON_THE_PATH).filter(|_| is_stream && !labels.is_empty());
+        let has_room = self.has(PATH_RATE, Decision::DoesNot);
+        let path = limiter("rate", ON_THE_PATH);
+        let path = path.filter(|_| is_stream && !has_room && !labels.is_empty());
         match path.filter(|_| self.base.named.is_none() || refutes) {
             Some(path) => Outcome::Likely(path, because),
             None => Outcome::Undecided(because),
@@ -343,6 +378,12 @@ impl<'a> Judged<'a> {
         let gains = self.seen.iter().filter(is_sure);
         let gains = gains.filter_map(|one| Some((one.gain()?, one)));
         gains.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, one)| one)
+    }
+
+    /// Whether a limiter is proved or found.
+    pub fn proves(&self) -> bool {
+        let outcome = self.outcome();
+        !matches!(outcome, Outcome::Likely(..) | Outcome::Undecided(_))
     }
 
     /// Whether more flows are faster, as far as is known.

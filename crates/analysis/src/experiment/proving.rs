@@ -45,18 +45,18 @@ impl<'a> Proving<'a> {
         }
         let rounds: Vec<&Round> = self.rounds.iter().collect();
         let judged = Judged::of(self.base, &rounds, &[]);
+        let is_faster = judged.fastest().is_some();
+        let is_proved = judged.proves();
+        if judged.is_contradicted || (is_proved && (is_faster || self.stage > 1)) {
+            return None;
+        }
         // More flows are faster whatever holds one of them: what that is comes first where there is time.
         let is_late =
             (self.stage > 1 && self.left.is_empty()) || runs < BATCH[1] + 2 * PAIRS as usize;
         if let Some(one) = contender(&judged.seen).filter(|one| is_late || !one.is_of_flows()) {
             return Some((vec![one.change.clone()], PAIRS - one.tried.blocks));
         }
-        let is_faster = judged.fastest().is_some();
         let gain = judged.more_flows_gain();
-        let is_proved = judged.proof().limiter().is_some();
-        if is_proved && (is_faster || self.stage > 1) {
-            return None;
-        }
         while self.left.is_empty() && self.stage < STAGES && !is_proved {
             let offers = doses(self.base, (self.stage, gain), &self.done, possible);
             self.stage += 1;
@@ -66,6 +66,7 @@ impl<'a> Proving<'a> {
         }
         let most = (runs / PARTS)
             .clamp(BATCH[0], BATCH[1])
+            .min(runs.saturating_sub(1))
             .min(self.left.len());
         let batch: Vec<Change> = self.left.drain(..most).collect();
         (!batch.is_empty()).then_some((batch, 1))
@@ -113,19 +114,16 @@ impl<'a> Proving<'a> {
     }
 }
 
-/// What more runs may prove: what relaxes and gains most, more flows last, else the resource that the throughput follows
-/// most.
+/// What more runs may prove: what relaxes and gains most, else the resource that the throughput follows most, else more
+/// flows.
 fn contender<'a, 'b>(seen: &'b [Seen<'a>]) -> Option<&'b Seen<'a>> {
     let contenders = || seen.iter().filter(|one| one.is_contender());
-    let rank = |one: &&Seen| (!one.is_of_flows(), one.gain());
-    let gains = contenders().filter(|one| one.gain().is_some());
-    let gains = gains.max_by(|a, b| {
-        rank(a)
-            .partial_cmp(&rank(b))
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    let rate = |one: &&Seen| one.tried.rate.value;
+    let gains = contenders().filter(|one| one.gain().is_some() && !one.is_of_flows());
+    let gains = gains.max_by(|a, b| rate(a).total_cmp(&rate(b)));
     let less = contenders().filter(|one| one.gain().is_none());
-    let least = |one: &&Seen| one.tried.rate.value;
-    let less = less.min_by(|a, b| least(a).total_cmp(&least(b)));
-    gains.or(less)
+    let less = less.min_by(|a, b| rate(a).total_cmp(&rate(b)));
+    gains
+        .or(less)
+        .or_else(|| contenders().find(|one| one.is_of_flows()))
 }

@@ -123,6 +123,7 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
         let is_own = row.is_of(verdict.limiter());
         let offers = row.offers(base).into_iter();
         let mut offers: Vec<Remedy> = offers.map(of_offer).collect();
+        let last = offers.last().map(|one| one.words.clone());
         offers.retain_mut(|offer| {
             let mut tried = cell.proof.iter().flat_map(|proof| &proof.tried);
             let one = tried.find(|one| one.label == offer.words);
@@ -131,6 +132,12 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
             let is_open = one.is_none_or(|one| one.rate.value >= WORTH);
             is_open && offer.gain.is_none() && is_own
         });
+        let is_last_useless = row.is_larger()
+            && last.is_some_and(|last| {
+                let mut tried = cell.proof.iter().flat_map(|proof| &proof.tried);
+                tried.any(|one| one.label == last && one.rate.value < WORTH)
+            });
+        offers.retain(|one| !is_last_useless || one.removes.is_some());
         // Of sizes the largest, unless the first is to set none.
         let best = match offers.first() {
             Some(one) if row.is_larger() && one.removes.is_none() => offers.pop(),
@@ -144,6 +151,7 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     let otherwise: Vec<Remedy> = otherwise.filter_map(|(_, make)| make(base)).collect();
     let gain = |one: &Remedy| one.gain.map_or(0.0, |gain| gain.value);
     gaining.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
+    gaining.dedup_by(|a, b| a.words == b.words);
     let own = verdict.chosen.remedy.as_deref();
     let is_empty = first.is_empty() && otherwise.is_empty();
     let words = own.or(is_empty.then(|| verdict.remedy()));

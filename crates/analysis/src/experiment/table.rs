@@ -80,7 +80,7 @@ pub static CHANGES: [Row; 33] = [
         &["sender_cpu", "receiver_cpu", "receive_buffer", "send_buffer", "congestion_window_clamp",
           "congestion_window_loss", "queue_overflow", "path_loss", "latency", "competing_traffic"],
         calls::more_flows),
-    more("waiting", &["wake_ups", "latency", "receiver_cpu"], |base| calls::calls(base, &["waiting", "busy_poll_us"])),
+    more("waiting", &["wake_ups", "receiver_cpu"], |base| calls::calls(base, &["waiting", "busy_poll_us"])),
     more("cpus", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups", "cpu_quota", "slow_reader", "udp_receive_buffer"], hosts::cpus),
     more("moderation", CPU, hosts::moderation),
     more("receiving", CPU, hosts::receiving),

@@ -13,11 +13,14 @@ use crate::explain::{ON_THE_PATH, limiter};
 /// What is left of a resource.
 const LEFT: f64 = 0.5;
 
+/// The share of a requested rate from which it is reached.
+const REACHED: f64 = 0.95;
+
 /// Random losses ÷ those of the lab, in per cent: a congestion window of half the size (RFC 9438, section 5.1).
 const LOSS_PCT: u32 = 400;
 
 /// An endpoint that is busy for less than this share of the time has CPU time left.
-const BUSY: f64 = 0.3;
+pub(super) const BUSY: f64 = 0.3;
 
 const fn row(name: &'static str, of: &'static [&'static str], resource: Resource) -> Row {
     Row {
@@ -69,7 +72,7 @@ pub(super) const RECEIVER: Row = row(
 /// takes a part of the rate.
 pub(super) const PATH: Row = row(
     PATH_RATE,
-    &["rate", "competing_traffic", "queue_overflow", "path_loss"],
+    &["rate", "competing_traffic", "queue_overflow"],
     Resource {
         words: "rate of the path",
         finds: |_| limiter("rate", ON_THE_PATH),
@@ -221,7 +224,16 @@ pub(super) const MESSAGE_RATE: Row = row(
         setting: |base| {
             let (setting, rate) =
                 requested(&base.conditions).ok_or("it sends as fast as it can")?;
-            Ok((setting, less(rate)))
+            let reached = base.rate / f64::from(base.conditions.flows);
+            let is_missed = match setting {
+                "rate_bps" => 1e6 * reached < REACHED * rate,
+                "transaction_rate" => reached < REACHED * rate,
+                _ => false,
+            };
+            match is_missed {
+                true => Err("the test does not reach its rate".to_owned()),
+                false => Ok((setting, less(rate))),
+            }
         },
         left: |before, after| {
             Some(requested(after.conditions)?.1 / requested(before.conditions)?.1)

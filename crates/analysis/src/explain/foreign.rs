@@ -9,16 +9,16 @@ use crate::metrics::{RunView, cpu, programs, programs_cpus};
 /// The share of the time of its CPUs that an end must have lost to other programs for a verdict to say so.
 const LOST: f64 = 0.1;
 
-/// The CPU time of one program, in per cent of one CPU, from which it has no time left.
+/// The CPU time of one program, in per cent of one CPU, from which one thread of it may have no time left.
 const FULL_PCT: f64 = 90.0;
 
 /// What other programs took from a run. It is no limiter, and a caveat alone, unless it explains what is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Others {
-    /// The most that they can have had of the CPUs that sender and receiver may use, as a share of their time.
+    /// The most that they can have had of the CPU time that the threads of sender and receiver asked for, as a share.
     lost: [f64; 2],
-    /// A program that had a CPU nearly for itself.
-    full: Option<String>,
+    /// A program that used nearly a CPU or more, and how much in per cent of one.
+    full: Option<(String, f64)>,
     /// Offloads of a stream that are off, of both ends.
     off: Vec<&'static str>,
 }
@@ -33,16 +33,14 @@ const OFFLOADS: [(&str, Role, &str); 3] = [
 impl Others {
     pub(super) fn of(run: &RunView) -> Others {
         let lost = |role| {
-            let end = run.end(role);
-            let all = end.samples.first().map_or(1, |sample| sample.cpus.len());
-            let cpus = match end.pinned_cpus.len() {
-                0 => all as f64,
-                pinned => pinned as f64,
-            };
-            // On its own CPUs they had no more than it left.
-            let own = cpu::of_first_part(end).map_or(0.0, |(working, _)| working);
-            let taken = programs_cpus(run, role).unwrap_or(0.0);
-            (taken / cpus).min(1.0 - own / cpus)
+            // They took no more than its threads waited for.
+            let (own, waited) = cpu::of_first_part(run.end(role)).unwrap_or_default();
+            let taken = programs_cpus(run, role).unwrap_or(0.0).min(waited);
+            if taken > 0.0 {
+                taken / (own + waited)
+            } else {
+                0.0
+            }
         };
         let largest = [run.sender, run.receiver].map(|end| programs(end)?.1);
         let mut full = largest.into_iter().flatten();
@@ -54,7 +52,7 @@ impl Others {
         });
         Others {
             lost: [Role::Sender, Role::Receiver].map(lost),
-            full: full.map(|(name, _)| harmless(&name)),
+            full: full.map(|(name, pct)| (harmless(&name), pct)),
             off: off.map(|(.., name)| *name).collect(),
         }
     }
@@ -88,9 +86,9 @@ impl Others {
         let is_between = limiter.is_on_the_path()
             || limiter.is_unknown()
             || ["path_loss", "congestion_window_loss"].contains(&limiter.name());
-        let name = self.full.as_ref().filter(|_| is_between)?;
+        let (name, pct) = self.full.as_ref().filter(|_| is_between)?;
         Some(format!(
-            "{name} has no CPU time left: if it forwards the packets of this test, that is the limit"
+            "{name} used {pct:.0} % of a CPU: if it forwards the packets of this test in one thread, that is the limit"
         ))
     }
 }

@@ -69,7 +69,7 @@ fn unheard(run: &RunView, end: &EndpointRecord) -> Option<Unheard> {
     let acknowledged = info.bytes_acked? as f64 / flows / f64::from(segment);
     let retransmits = f64::from(info.total_retrans?) / flows;
     (acknowledged < 1.0 && retransmits > 0.0).then_some(Unheard {
-        packet_bytes: segment + header,
+        packet_bytes: segment.saturating_add(header),
         acknowledged,
         retransmits,
     })
@@ -88,5 +88,5 @@ pub(crate) fn full_segment(run: &RunView) -> Option<[u32; 2]> {
     };
     let of_ip = run.conditions.ip_version().header_bytes();
     let header = run.conditions.header_bytes() - of_ip + version.header_bytes();
-    Some([segment, header + options])
+    Some([segment, header.saturating_add(options)])
 }

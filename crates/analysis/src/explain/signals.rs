@@ -292,7 +292,7 @@ fn most_blocked(series: &Series) -> Option<f64> {
 
 fn idle(sender: &Series) -> Option<f64> {
     let us = sender.edges()?.tcp_64(|info| info.busy_time_us)?;
-    let connections = sender.samples().next()?.connections().len().max(1);
+    let connections = sender.edges()?.first.connections().len().max(1);
     Some((1.0 - us / 1e6 / connections as f64 / sender.seconds()).max(0.0))
 }
 

@@ -13,9 +13,8 @@ const RECOVERY: u8 = 3;
 /// A buffer whose size a program set.
 pub(super) const SET: &str = "the program set its size, which ends autotuning";
 
-/// Counters of a host of segments that TCP threw away, for lack of memory or of window; the first one grows without memory alone.
-const THROWN: [&str; 6] = [
-    "TcpExt.PruneCalled",
+/// Counters of a host of segments that TCP threw away, for lack of memory or of window.
+const THROWN: [&str; 5] = [
     "TcpExt.RcvPruned",
     "TcpExt.OfoPruned",
     "TcpExt.TCPRcvQDrop",
@@ -32,7 +31,8 @@ fn kept(run: &RunView, scaling: Option<bool>) -> Option<[&'static str; 2]> {
     let mut flows = run.receiver.flows.iter();
     let first = flows.find_map(|flow| flow.at_start.receive_buffer_bytes);
     let is_set = run.conditions.receive_buffer_bytes.is_some();
-    let is_scarce = protocols_grown(run.receiver, &THROWN[..1]) > Some(0.0);
+    let is_scarce = protocols_grown(run.receiver, &["TcpExt.TCPMemoryPressures"]) > Some(0.0);
+    let pruned = protocols_grown(run.receiver, &["TcpExt.RcvPruned"]) > Some(0.0);
     let has_room = |times: u32| buffer.is_some_and(|buffer| buffer / times >= window);
     Some(match () {
         () if scaling == Some(false) && (has_room(2) || !is_set) => [
@@ -40,15 +40,15 @@ fn kept(run: &RunView, scaling: Option<bool>) -> Option<[&'static str; 2]> {
             "let the window scale option of the first packets pass (a firewall or a middlebox takes it out), or net.ipv4.tcp_window_scaling=1 at both hosts",
         ],
         () if is_set => [SET, ""],
-        () if is_scarce => [
-            "the kernel has no more memory for the receiver's TCP",
+        () if is_scarce || pruned => [
+            "the kernel threw data away for lack of memory for the receiver's TCP",
             "raise the memory limit of the receiver's control group (memory.max, memory.kmem.tcp.limit_in_bytes), or net.ipv4.tcp_mem",
         ],
         () if has_room(4) => [
             "the receiver never announces a quarter of what its buffer has room for",
             "take `window` off the receiver's route (ip route get ADDRESS), or find what else holds its window",
         ],
-        () if buffer.is_some() && buffer == first.map(|half| 2 * half) => [
+        () if buffer.is_some() && buffer == first.and_then(|half| half.checked_mul(2)) => [
             "autotuning left the receive buffer at its first size",
             "set the receive buffer (--receive-buffer), or raise the first and the largest size of net.ipv4.tcp_rmem at the receiver",
         ],
@@ -92,6 +92,8 @@ pub struct Tcp {
     pub recovering: Option<f64>,
     /// Whether the congestion control takes a loss for congestion, as all but BBR do.
     pub halves: bool,
+    /// Whether it answers a mark of congestion as a loss (RFC 3168), not in proportion to their share.
+    pub answers_marks_by_half: bool,
     /// Retransmitted segments ÷ data segments sent.
     pub retransmitted: Option<f64>,
     pub retransmits: Option<f64>,
@@ -178,6 +180,7 @@ impl Tcp {
                 .map(|(marked, arrived)| marked / arrived),
             recovering: of(|info| Some(f64::from(u8::from(info.ca_state? >= RECOVERY)))),
             halves: control.is_some_and(|control| !control.starts_with("bbr")),
+            answers_marks_by_half: matches!(control, Some("reno" | "cubic")),
             retransmitted: retransmits.zip(segments).map(|(again, all)| again / all),
             retransmits,
             segments,

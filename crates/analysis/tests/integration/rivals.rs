@@ -93,15 +93,14 @@ fn the_kernels_receive_threads_are_no_other_programs() {
 
 #[test]
 fn other_programs_are_said_where_they_explain_what_is_missing() {
-    let busy = |programs: Option<f64>, pinned: &[u32]| {
+    let busy = |wait: f64, programs: Option<f64>| {
         let shares = Shares {
             cpu: 0.8,
-            wait: 0.0,
+            wait,
             napi: 0.1,
             programs,
         };
-        let mut sender = end(Role::Sender, &shares);
-        sender.pinned_cpus = pinned.to_vec();
+        let sender = end(Role::Sender, &shares);
         let receiver = end(Role::Receiver, &Shares { cpu: 0.5, ..shares });
         let found = explained([sender, receiver], false);
         assert_eq!(found.limiter().to_string(), "sender's CPU");
@@ -113,11 +112,11 @@ fn other_programs_are_said_where_they_explain_what_is_missing() {
             "without other programs, which took up to {pct} % of its time, the rate could be {times} times as high"
         )
     };
-    // Of two CPUs; of its own they had no more than it left.
-    assert_eq!(busy(Some(0.5), &[]), lost(25, "1.3"));
-    assert_eq!(busy(Some(0.5), &[0]), lost(20, "1.2"));
-    for programs in [Some(0.16), None] {
-        assert_eq!(busy(programs, &[]), "");
+    // They took no more than its thread waited for.
+    assert_eq!(busy(0.2, Some(0.5)), lost(20, "1.2"));
+    assert_eq!(busy(0.2, Some(0.16)), lost(16, "1.2"));
+    for (wait, programs) in [(0.2, Some(0.04)), (0.2, None), (0.0, Some(0.5))] {
+        assert_eq!(busy(wait, programs), "");
     }
     // A thread that is never full, behind which a program may forward.
     let idle = |programs| {
@@ -130,7 +129,7 @@ fn other_programs_are_said_where_they_explain_what_is_missing() {
         let ends = [Role::Sender, Role::Receiver].map(|role| end(role, &shares(0.2)));
         explained(ends, false).chosen.detail
     };
-    assert!(idle(0.95).contains("cc1 has no CPU time left: if it forwards"));
+    assert!(idle(0.95).contains("cc1 used 95 % of a CPU: if it forwards"));
     assert!(!idle(0.45).contains("cc1"));
 }
 

@@ -235,10 +235,12 @@ fn buffers_and_windows_are_told_by_the_connection() {
         }),
         ("marked without a queue", &|of| {
             losing(of);
+            of.tcp.answers_marks_by_half = true;
             (of.tcp.retransmitted, of.tcp.marked) = (None, Some(0.5));
         }),
         ("marked by a queue", &|of| {
             losing(of);
+            of.tcp.answers_marks_by_half = true;
             (of.tcp.retransmitted, of.tcp.marked) = (None, Some(0.5));
             of.tcp.queueing = Some(3.0);
         }),

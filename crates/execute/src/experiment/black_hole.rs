@@ -44,8 +44,12 @@ enum Stopped {
 
 /// The rate with the largest segments that pass; absent where small ones do not, or full ones do.
 fn tried(bench: &mut Bench, hole: &mut BlackHole) -> Result<Option<f64>, Stopped> {
-    let mut made = |conditions: Conditions| -> Result<Option<f64>, Stopped> {
+    let mut made = |mut conditions: Conditions| -> Result<Option<f64>, Stopped> {
         bench.rounds += 1;
+        // A peer may have no warm-up.
+        if (bench.allows)(&conditions).is_err() {
+            conditions.warmup_ms = 0;
+        }
         let run = bench.run(&conditions).map_err(Stopped::Failed)?;
         Ok(run.ok_or(Stopped::ByUser)?.ok().map(|run| run.rate))
     };

@@ -9,7 +9,8 @@ mod search;
 
 use std::time::Duration;
 
-use bitcost_analysis::experiment::Base;
+use bitcost_analysis::experiment::{Base, How};
+use bitcost_analysis::explain::Limiter;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_model::conditions::Conditions;
@@ -23,6 +24,23 @@ use crate::error::ExecuteError;
 
 /// The least time of the test with the change that was fastest, in milliseconds: enough for a verdict on what limits then.
 const AFTER_MS: u32 = 1000;
+
+/// What limits a test with a change.
+fn after(
+    bench: &mut Bench,
+    (findings, place): (&Findings, &Event),
+    base: &Base,
+    how: &How,
+) -> Result<(Ending, Option<Limiter>), ExecuteError> {
+    let changed = bench.changed(base, Some(how), false)?;
+    let conditions = Conditions {
+        duration_ms: changed.duration_ms.max(AFTER_MS),
+        ..changed
+    };
+    let settings = how.settings.clone();
+    let (ending, tested) = bench.test((findings, place), &conditions, settings)?;
+    Ok((ending, tested.and_then(|(_, after)| after.named)))
+}
 
 /// The experiments that follow a test.
 #[derive(Clone, Copy, Debug)]
@@ -52,15 +70,16 @@ impl Experiment {
         };
         match self {
             Experiment::Prove(budget) => {
-                let (mut proof, fastest, ending) = prove::prove(bench, &base, budget)?;
-                if let Some(how) = fastest.filter(|_| ending == Ending::Complete) {
-                    let changed = bench.changed(&base, Some(&how), false)?;
-                    let conditions = Conditions {
-                        duration_ms: changed.duration_ms.max(AFTER_MS),
-                        ..changed
-                    };
-                    let (_, tested) = bench.test((findings, place), &conditions, how.settings)?;
-                    proof.then = tested.and_then(|(_, after)| after.named);
+                let (mut proof, fastest, mut ending) = prove::prove(bench, &base, budget)?;
+                let is_proved = ending == Ending::Complete && proof.limiter().is_some();
+                if let Some(how) = fastest.filter(|_| is_proved) {
+                    match after(bench, (findings, place), &base, &how) {
+                        Ok((ended, then)) => (ending, proof.then) = (ended, then),
+                        Err(error) => {
+                            let failed = format!("experiments failed: {error}");
+                            bench.progress.message(&failed);
+                        }
+                    }
                 }
                 bench.decide(Decision::Bottleneck(serde_json::json!(proof)))?;
                 findings.prove(proof);

@@ -19,7 +19,7 @@ pub(crate) struct Bottleneck {
     /// What to change to relax it, in words.
     pub remedy: Option<String>,
     /// What to change to relax it, the best first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedy>,
     /// Every limiter with its share, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +48,7 @@ impl Bottleneck {
             shares: (shares.len() > 1).then(|| Share::all(&shares)),
             proof: cell.proof.as_ref().map(|proof| json!(proof)),
             remedy: remedy(cell),
+            remedies: cell.remedies.clone(),
             ..Bottleneck::of_verdict(&cell.verdict()?)
         })
     }

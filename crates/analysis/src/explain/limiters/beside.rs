@@ -2,7 +2,7 @@
 
 use super::evidence::{least, least_of};
 use super::lost::losses;
-use super::path::{filled, grows};
+use super::path::{HELD_UP, filled, grows};
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
 use crate::explain::signals::Signals;
 
@@ -22,7 +22,7 @@ pub static COMPETING: LimiterRow = LimiterRow {
     name: "competing_traffic",
     title: "competing traffic",
     remedy: "a queue that shares fairly in front of the bottleneck (tc qdisc replace dev DEV root fq_codel, or cake), or a class for each (htb); fewer flows or a lower rate of the other traffic",
-    evidence: "as much as the run's goodput left the sender's interface beside it; and its queueing discipline passed 97 % of its rate, or enough is lost, or the round-trip time has grown (of requests: is 10 ms, and has grown or the host sends 0.1 % of its segments again)",
+    evidence: "as much as the run's goodput left the sender's interface beside it; and its queueing discipline passed 97 % of its rate, or the sender is blocked in send 30 % and enough is lost, or the round-trip time has grown (of requests: is 10 ms, and has grown or the host sends 0.1 % of its segments again)",
     suspects: |signals, found| {
         let all = competing(signals).into_iter();
         let all = all.filter_map(|one| beside(signals, 0, MORE, one));
@@ -41,8 +41,15 @@ pub static ACK_PATH: LimiterRow = LimiterRow {
             return;
         };
         let long = least_of("round-trip time", rtt_ms, "ms", LONG_MS);
+        // The round-trip time alone grows by the queue of the data, too.
+        let is_dropped = resent(signals, 1).is_some_and(|why| why.margin() >= 0.0);
+        let strength = if is_dropped { 1.0 } else { 0.53 };
         let all = grows(signals).into_iter().chain(resent(signals, 1));
-        let all = all.map(|why| ACK_PATH.suspect(1.0, vec![why, long.clone()]).of_change());
+        let all = all.map(|why| {
+            ACK_PATH
+                .suspect(strength, vec![why, long.clone()])
+                .of_change()
+        });
         found.extend(all.filter_map(|one| beside(signals, 1, FAR_MORE, one)));
     },
 };
@@ -73,9 +80,13 @@ fn competing(signals: &Signals) -> Vec<Candidate> {
             .chain(grows(signals))
             .collect(),
     };
+    let is_stream = signals.transactions.is_none();
+    let sender = signals.sender.filter(|_| is_stream);
+    let held_up = sender.map(|end| least("sender blocked in send", end.blocked, HELD_UP));
     let on_the_path = signs.into_iter().map(|why| {
+        let evidence = std::iter::once(why).chain(held_up.clone()).collect();
         COMPETING
-            .suspect(0.72, vec![why])
+            .suspect(0.72, evidence)
             .at(ON_THE_PATH)
             .of_change()
     });

@@ -19,7 +19,7 @@ pub static FRAGMENTS: LimiterRow = LimiterRow {
     name: "fragments",
     title: "packets in fragments",
     remedy: "lower the MTU of the tunnel or overlay by what its header takes (VXLAN 50 bytes, WireGuard 60; over IPv6 20 more)",
-    evidence: "half of a stream's segments leave the sender's host in fragments, or are put together from some at the receiver's, and a requested rate is not kept",
+    evidence: "half to 1.5 times a stream's segments leave the sender's host in fragments, or are put together from some at the receiver's, and a requested rate is not kept",
     suspects: |signals, found| found.extend(cut(signals)),
 };
 
@@ -30,7 +30,7 @@ fn vanishing(signals: &Signals) -> Option<Candidate> {
         most_of("full segments acknowledged", unheard.acknowledged, "", 0.9),
     ];
     let detail = format!(
-        "connections are made, packets of {} bytes do not arrive, and no ICMP message says so",
+        "connections are made, and nothing of packets of {} bytes is acknowledged",
         unheard.packet_bytes
     );
     let found = MTU_BLACK_HOLE.suspect(1.0, evidence);
@@ -39,21 +39,16 @@ fn vanishing(signals: &Signals) -> Option<Candidate> {
 
 fn cut(signals: &Signals) -> Option<Candidate> {
     let [packets, fragments] = signals.packets.in_fragments?;
-    let evidence = vec![
-        least(
-            "segments in fragments",
-            packets / signals.tcp.segments?,
-            0.5,
-        ),
-        most(
-            "requested rate that is kept",
-            signals.rate_kept.unwrap_or(0.0),
-            1.0 - RATE_KEPT,
-        ),
-    ];
+    // The counters are those of the host: more than the run's segments are of others.
+    let counter = "segments in fragments";
+    let share = packets / signals.tcp.segments?;
+    let evidence = vec![least(counter, share, 0.5), most(counter, share, 1.5)];
+    if signals.rate_kept >= Some(1.0 - RATE_KEPT) {
+        return None;
+    }
     let each = (fragments / packets).round();
     let detail = format!(
-        "each packet leaves as {each} fragments, which the path carries as packets of their own"
+        "packets travel as about {each} fragments, which the path carries as packets of their own"
     );
     let found = FRAGMENTS.suspect(0.84, evidence).with_detail(detail);
     Some(found.of_change())

@@ -74,10 +74,11 @@ fn noticed(signals: &Signals, role: Role, stands: Evidence) -> Option<(f64, Vec<
     let (strength, other) = match role {
         _ if signals.rate_kept >= Some(1.0 - RATE_KEPT) => return None,
         _ if signals.transactions.is_some() => (1.0, None),
-        Role::Sender if signals.is_tcp => (1.0, signals.idle.map(nothing)),
+        Role::Sender if signals.is_tcp => (1.0, Some(nothing(signals.idle?))),
         Role::Sender => (0.89, None),
-        Role::Receiver if is_closed => (1.0, signals.sender.map(held_up)),
-        Role::Receiver => (0.6, signals.sender.map(held_up)),
+        Role::Receiver if !signals.is_tcp => return None,
+        Role::Receiver if is_closed => (1.0, Some(held_up(signals.sender?))),
+        Role::Receiver => (0.6, Some(held_up(signals.sender?))),
     };
     let evidence = std::iter::once(stands).chain(other).collect();
     Some((strength, evidence))

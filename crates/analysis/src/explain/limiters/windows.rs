@@ -45,7 +45,7 @@ pub static RECEIVE_BUFFER: LimiterRow = LimiterRow {
     name: "receive_buffer",
     title: "receive buffer (receive window)",
     remedy: "raise the receive buffer (--receive-buffer), or leave it to the kernel; raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver",
-    evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than the share limited by the send buffer; in recovery from loss at most 50 % of the time; or enough is lost, half as much thrown away by the receiver's TCP (`BeyondWindow`, `TCPRcvQDrop`, `PruneCalled`)",
+    evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than the share limited by the send buffer; in recovery from loss at most 50 % of the time; or enough is lost, half as much thrown away by the receiver's TCP (`BeyondWindow`, `TCPRcvQDrop`, `RcvPruned`)",
     suspects: |signals, found| found.extend(receive_window(signals)),
 };
 
@@ -149,6 +149,8 @@ fn receive_window(signals: &Signals) -> Vec<Candidate> {
 
 /// Marks that no queue explains.
 fn marked(signals: &Signals) -> Option<Candidate> {
+    // DCTCP and the like keep a short queue by marks.
+    signals.tcp.answers_marks_by_half.then_some(())?;
     let counter = "segments with a congestion mark (tcpi_delivered_ce)";
     let marked = least(counter, signals.tcp.marked?, MARKED);
     let found = CONGESTION_MARKS.suspect(0.87, vec![marked, stays(signals)?]);
