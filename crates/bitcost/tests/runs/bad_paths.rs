@@ -62,7 +62,7 @@ fn full_packets_that_vanish_are_named_with_what_passes() {
             return;
         }
         let printed = &done.stdout;
-        let vanish = "packets of 1500 bytes do not arrive, and no ICMP message says so";
+        let vanish = "nothing of packets of 1500 bytes is acknowledged";
         assert_says(printed, &["MTU black hole (proved by experiment)", vanish]);
         let segment = after(printed, "they do not) (-M ")
             .trim_end_matches(')')
