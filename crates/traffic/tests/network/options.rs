@@ -249,7 +249,6 @@ qdisc bitcost/tests/runs/knobs.rs qdisc.rate_bps
 sysctl bitcost/tests/runs/knobs.rs sysctl.net.ipv4.tcp_rmem
 tcp_buffers bitcost/tests/runs/labs.rs --tcp-buffers
 stress bitcost/tests/runs/knobs.rs stress_load_percent
-idle host/tests/integration/kernel.rs fn idle_cpus_poll_while_the_file_is_held()
 channels host/tests/integration/kernel.rs fn channels_are_set_and_restored()
 coalesce host/tests/integration/kernel.rs fn coalescing_is_set_and_restored_if_supported()
 threaded_napi host/tests/integration/kernel.rs fn threads_and_cpus_that_receive_are_set_and_restored()
