@@ -53,7 +53,8 @@ impl Base {
         let [cell] = &findings.explanation.cells[..] else {
             return None;
         };
-        let base = Base::of_cell(&findings.summary, cell, 0);
+        let used = findings.summary.used().into_iter().next()?;
+        let base = Base::of_cell(&findings.summary, cell, (0, used));
         base.filter(|base| planned == 1 && base.rate > 0.0)
     }
 }
@@ -111,8 +112,10 @@ impl Findings {
             mesh: None,
             first_run,
         };
-        proof.into_iter().for_each(|proof| found.prove(proof));
-        found.advise();
+        match proof {
+            Some(proof) => found.prove(proof),
+            None => found.advise(),
+        }
         found.mesh = mesh(&found.summary, &|cell| found.limiter(cell));
         Ok(found)
     }
@@ -131,8 +134,9 @@ impl Findings {
         if self.explanation.cells.len() != self.summary.planned.len() {
             return;
         }
-        for (number, cell) in self.explanation.cells.iter_mut().enumerate() {
-            let base = Base::of_cell(&self.summary, cell, number);
+        let used = self.summary.used().into_iter().enumerate();
+        for (cell, used) in self.explanation.cells.iter_mut().zip(used) {
+            let base = Base::of_cell(&self.summary, cell, used);
             let own = of_black_hole(cell);
             cell.remedies = match base {
                 Some(base) if own.is_empty() => advised(&base, cell),

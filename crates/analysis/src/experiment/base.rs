@@ -78,24 +78,32 @@ pub(crate) fn rate_metric(conditions: &Conditions) -> Option<&'static Metric> {
 }
 
 impl Base {
-    /// The cell of this number as a test; absent where no run of it is known.
+    /// A cell, by its number and its used runs, as a test; absent where no run of it is explained.
     pub(crate) fn of_cell(
         summary: &Summary,
         explained: &ExplainedCell,
-        number: usize,
+        (number, used): (usize, Vec<&RunRow>),
     ) -> Option<Base> {
         let cell = summary.planned.get(number)?;
+        let verdict = explained.verdict()?;
         let metric = rate_metric(&cell.conditions)?;
-        let own = summary.runs.iter().filter(|row| row.cell == number);
-        let is_without = !own.clone().any(RunRow::is_used);
         let load = |row: &RunRow| {
-            let rate = row.used_value(metric).or(is_without.then_some(0.0));
-            Some((rate?, row.kept.as_ref()?.load))
+            let rate = if row.is_used() {
+                row.value(metric)?
+            } else {
+                0.0
+            };
+            Some((rate, row.kept.as_ref()?.load))
         };
-        let mut runs: Vec<(f64, Load)> = own.filter_map(load).collect();
+        let mut runs: Vec<(f64, Load)> = match used.is_empty() {
+            true => {
+                let all = summary.runs.iter().filter(|row| row.cell == number);
+                all.filter_map(load).collect()
+            }
+            false => used.into_iter().filter_map(load).collect(),
+        };
         runs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (rate, load) = *runs.get(runs.len() / 2)?;
-        let verdict = explained.verdict()?;
         let suspects = explained.runs.iter().flat_map(|run| &run.verdict.suspects);
         let mut next: Vec<Limiter> = suspects.map(|one| one.limiter.clone()).collect();
         next.sort();
