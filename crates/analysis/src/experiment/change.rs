@@ -147,6 +147,10 @@ impl Row {
         is_quota || self.of.contains(&limiter.name())
     }
 
+    pub(super) fn relaxes(&self) -> bool {
+        matches!(self.kind, Kind::Relaxes(_))
+    }
+
     /// Whether its sizes grow, so that the last one is the largest.
     pub(super) fn is_larger(&self) -> bool {
         self.name.starts_with("larger") || [FLOWS, "message_size"].contains(&self.name)

@@ -7,8 +7,8 @@ use bitcost_model::units::parse_bytes;
 
 use super::base::Base;
 use super::change::{
-    CONGESTION, Change, FLOWS, How, Kind, LARGER_RECEIVE, LARGER_SEND, Offer, PATH_RATE,
-    RECEIVER_CPU, Row, SEGMENTS, SENDER_CPU,
+    CONGESTION, Change, FLOWS, How, LARGER_RECEIVE, LARGER_SEND, Offer, PATH_RATE, RECEIVER_CPU,
+    Row, SEGMENTS, SENDER_CPU,
 };
 use super::table::CHANGES;
 use super::tighten::requested;
@@ -80,7 +80,7 @@ const SHARED: [&str; 3] = [SENDER_CPU, RECEIVER_CPU, PATH_RATE];
 /// The changes of a stage of a proof whose labels are not among those `done` before: those of the limiter that the counters
 /// name, and more flows; those of what comes next, and what one connection may lack where more of them `gain`, else what
 /// all share; all others.
-pub(super) fn doses(
+pub(super) fn of_stage(
     base: &Base,
     (stage, gain): (usize, bool),
     done: &[String],
@@ -108,10 +108,9 @@ pub(super) fn doses(
     let is_of_cost = |row: &Row| row.of.iter().all(|name| OF_COST.contains(name));
     let mut offers = Offers::default();
     for row in CHANGES.iter().filter(|row| is_in(row)) {
-        let relaxes = matches!(row.kind, Kind::Relaxes(_));
         // Each flow has the rate that is requested.
         let is_paced = row.name == FLOWS && requested(&base.conditions).is_some();
-        if !(is_paced || relaxes && is_of_cost(row) && !is_busy) {
+        if !(is_paced || row.relaxes() && is_of_cost(row) && !is_busy) {
             for offer in of_sizes(row, row.offers(base)) {
                 offers.add(row, offer, (base, done), possible);
             }
@@ -120,7 +119,7 @@ pub(super) fn doses(
     // Some of what relaxes comes first, then what takes away, then the rest.
     let (relaxing, taking): (Vec<Change>, Vec<Change>) = std::mem::take(&mut offers.changes)
         .into_iter()
-        .partition(|one| one.resource().is_none());
+        .partition(|one| one.row.relaxes());
     let mut relaxing = relaxing.into_iter();
     offers.changes.extend(relaxing.by_ref().take(FIRST));
     offers.changes.extend(taking.into_iter().chain(relaxing));
@@ -165,7 +164,7 @@ pub fn relaxing(
     for row in &CHANGES {
         // Each flow has the rate that is kept: with more of them the rate is another one.
         let is_other_rate = goal == Goal::Cost && row.name == FLOWS;
-        if matches!(row.kind, Kind::Relaxes(_)) && !is_other_rate && is_own(row) == (stage == 0) {
+        if row.relaxes() && !is_other_rate && is_own(row) == (stage == 0) {
             for offer in row.offers(base) {
                 offers.add(row, offer, (base, done), possible);
             }

@@ -38,6 +38,12 @@ struct Range {
     most: f64,
 }
 
+impl Range {
+    fn factor(&self) -> f64 {
+        self.most / self.least
+    }
+}
+
 /// What the runs show of a change.
 pub(super) struct Seen<'a> {
     pub change: &'a Change,
@@ -61,8 +67,8 @@ impl Seen<'_> {
 
     /// Its gain, of what relaxes.
     pub fn gain(&self) -> Option<f64> {
-        let gives = self.change.resource().is_none();
-        gives.then_some(self.tried.rate.value)
+        let relaxes = self.change.row.relaxes();
+        relaxes.then_some(self.tried.rate.value)
     }
 }
 
@@ -151,7 +157,7 @@ impl<'a> Judged<'a> {
             true => run.rate > range.most,
             false => run.rate < range.least,
         });
-        let stands_still = range.most / range.least < FASTER;
+        let stands_still = range.factor() < FASTER;
         let limits = match effect {
             _ if effect >= 1.0 && is_apart && one.blocks >= PAIRS => Decision::Limits,
             _ if effect < NO_EFFECT && (stands_still || one.blocks > 1) => Decision::DoesNot,
@@ -176,11 +182,11 @@ impl<'a> Judged<'a> {
         let cpu =
             self.has(SENDER_CPU, Decision::Limits) || self.has(RECEIVER_CPU, Decision::Limits);
         if self.base.own_lab().is_none() && cpu {
-            let count = self.seen.len();
-            self.seen.retain(|one| one.change.name() != PATH_RATE);
+            let is_path = |one: &mut Seen| one.change.name() == PATH_RATE;
+            let taken = self.seen.extract_if(.., is_path);
             let why = "the background stream takes CPU time, too";
-            let removed = (self.seen.len() < count).then(|| NotTried::new("rate of the path", why));
-            self.untried.extend(removed);
+            self.untried
+                .extend(taken.map(|one| one.change.how.untried(why)));
         }
     }
 
@@ -189,7 +195,7 @@ impl<'a> Judged<'a> {
         let Some(range) = &self.range else { return };
         let mut cpus = self.seen.iter().filter(|one| {
             let is_cpu = [SENDER_CPU, RECEIVER_CPU].contains(&one.change.name());
-            is_cpu && one.tried.rate.value >= FASTER * range.most / range.least
+            is_cpu && one.tried.rate.value >= FASTER * range.factor()
         });
         let faster = cpus.next().map(|one| {
             let rose = 100.0 * (one.tried.rate.value - 1.0);
@@ -216,21 +222,17 @@ impl<'a> Judged<'a> {
         if [SEGMENTS, PATH_RATE].contains(&name) && limits(SEGMENTS) && limits(PATH_RATE) {
             return limiter("packets_per_second", ON_THE_PATH);
         }
-        let [sender, receiver] = self
-            .base
-            .load
-            .busy
-            .map(|busy| busy.is_some_and(|of| of < BUSY));
-        let spared = [
+        let [sender, receiver] = self.base.load.busy;
+        let is_spared = |(name, busy): (&str, Option<f64>)| {
+            busy.is_some_and(|share| share < BUSY) || self.has(name, Decision::DoesNot)
+        };
+        let others = [
             (SENDER_CPU, sender),
             (RECEIVER_CPU, receiver),
-            (PATH_RATE, false),
+            (PATH_RATE, None),
         ];
-        let is_window = name == SEGMENTS
-            && self.base.own_lab().is_none()
-            && spared
-                .iter()
-                .all(|(name, is_idle)| *is_idle || self.has(name, Decision::DoesNot));
+        let is_window =
+            name == SEGMENTS && self.base.own_lab().is_none() && others.into_iter().all(is_spared);
         if is_window || change.row.name == FLOWS {
             let mut suspects = self.base.next.iter();
             let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
@@ -326,7 +328,9 @@ impl<'a> Judged<'a> {
         {
             let changed = &one.tried.changed;
             let is = one.gain().map_or("slower", |_| "faster");
-            return Outcome::Undecided(format!("with {changed} it is {is}, whatever limits it"));
+            return Outcome::Undecided(format!(
+                "it is {is} with {changed}, which does not say what limits it"
+            ));
         }
         if let Some(one) = self.seen.iter().find(|one| one.is_contender()) {
             let changed = &one.tried.changed;
@@ -336,22 +340,19 @@ impl<'a> Judged<'a> {
         }
         let mut seen = self.seen.iter();
         if !seen.all(|one| one.tried.limits == Decision::DoesNot) {
-            let range = self
-                .range
-                .as_ref()
-                .map_or(1.0, |range| range.most / range.least);
-            return Outcome::Undecided(match range < FASTER {
+            let factor = self.range.as_ref().map_or(1.0, Range::factor);
+            return Outcome::Undecided(match factor < FASTER {
                 true => "no change had an effect in every run".to_owned(),
                 false => format!(
-                    "the unchanged test changes by a factor of {range:.1} by itself, as much as with any change"
+                    "the rate varies by a factor of {factor:.1} without any change, as much as with one"
                 ),
             });
         }
-        let tried = self.seen.iter().filter(|one| one.gain().is_some());
-        let labels: Vec<&str> = tried.map(|one| &*one.tried.label).collect();
         if self.seen.is_empty() {
             return Outcome::Undecided("nothing could be changed from here".to_owned());
         }
+        let tried = self.seen.iter().filter(|one| one.gain().is_some());
+        let labels: Vec<&str> = tried.map(|one| &*one.tried.label).collect();
         let because = match labels.is_empty() {
             true => "throughput follows nothing that can be taken away from here".to_owned(),
             false => format!(

@@ -1,5 +1,5 @@
 //! Experiments on a test: one thing of it is changed in short runs that are interleaved with unchanged ones, and the
-//! ratio of their rates says what the change does. What takes a little of a resource away shows what limits
+//! ratio of their rates says what the change does. What takes some of a resource away shows what limits
 //! (docs/method/prove.md), and what gives more of it, what makes the test faster (docs/method/improve.md); so do other calls
 //! of the program, before the first run (docs/method/traffic.md).
 

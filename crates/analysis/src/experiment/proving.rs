@@ -3,7 +3,7 @@
 
 use super::base::Base;
 use super::change::{Change, How};
-use super::choose::{Possible, STAGES, doses};
+use super::choose::{Possible, STAGES, of_stage};
 use super::judge::{Judged, PAIRS, Seen};
 use super::round::Round;
 use crate::explain::{NotTried, Outcome, Proof};
@@ -43,8 +43,7 @@ impl<'a> Proving<'a> {
         if self.base.stands_still() {
             return None;
         }
-        let rounds: Vec<&Round> = self.rounds.iter().collect();
-        let judged = Judged::of(self.base, &rounds, &[]);
+        let judged = self.judged(None);
         let is_faster = judged.fastest().is_some();
         let is_proved = judged.proves();
         if judged.is_contradicted || (is_proved && (is_faster || self.stage > 1)) {
@@ -58,7 +57,7 @@ impl<'a> Proving<'a> {
         }
         let gain = judged.more_flows_gain();
         while self.left.is_empty() && self.stage < STAGES && !is_proved {
-            let offers = doses(self.base, (self.stage, gain), &self.done, possible);
+            let offers = of_stage(self.base, (self.stage, gain), &self.done, possible);
             self.stage += 1;
             self.done.extend(offers.labels());
             self.untried.extend(offers.untried);
@@ -78,39 +77,35 @@ impl<'a> Proving<'a> {
 
     /// Whether more blocks of a round would change nothing.
     pub fn is_settled(&self, round: &Round) -> bool {
-        let rounds: Vec<&Round> = self.rounds.iter().chain([round]).collect();
-        let judged = Judged::of(self.base, &rounds, &[]);
-        contender(&judged.seen).is_none()
+        contender(&self.judged(Some(round)).seen).is_none()
     }
 
     /// The change that made the test fastest.
     pub fn fastest(&self) -> Option<How> {
-        let rounds: Vec<&Round> = self.rounds.iter().collect();
-        let judged = Judged::of(self.base, &rounds, &[]);
-        Some(judged.fastest()?.change.how.clone())
+        Some(self.judged(None).fastest()?.change.how.clone())
     }
 
     /// What is shown so far.
     pub fn proof(&self) -> Proof {
-        let later = self
-            .left
-            .iter()
-            .map(|one| one.how.untried("no time was left for it"));
-        let untried: Vec<NotTried> = self.untried.iter().cloned().chain(later).collect();
-        let rounds: Vec<&Round> = self.rounds.iter().collect();
-        let proof = Judged::of(self.base, &rounds, &self.untried).proof();
+        let mut proof = self.judged(None).proof();
         if proof.limiter().is_some() {
             return proof;
         }
-        let proof = Judged::of(self.base, &rounds, &untried).proof();
+        let later = self.left.iter();
+        let later = later.map(|one| one.how.untried("no time was left for it"));
+        proof.untried.extend(later);
         let is_over = self.stage < STAGES || !self.left.is_empty();
-        match &proof.outcome {
-            Outcome::Likely(..) if is_over => Proof {
-                outcome: Outcome::Undecided("the time was over before all was tried".to_owned()),
-                ..proof
-            },
-            _ => proof,
+        if is_over && matches!(proof.outcome, Outcome::Likely(..)) {
+            let why = "the time was over before all was tried";
+            proof.outcome = Outcome::Undecided(why.to_owned());
         }
+        proof
+    }
+
+    /// What the rounds show, with one that is made at present.
+    fn judged<'b>(&'b self, present: Option<&'b Round>) -> Judged<'b> {
+        let rounds: Vec<&Round> = self.rounds.iter().chain(present).collect();
+        Judged::of(self.base, &rounds, &self.untried)
     }
 }
 

@@ -7,7 +7,7 @@ use bitcost_model::settings::{Setting, find, options};
 use bitcost_stats::Interval;
 
 use super::base::Base;
-use super::change::{How, Kind, Offer};
+use super::change::{How, Offer};
 use super::table::CHANGES;
 use crate::explain::{ExplainedCell, MTU_BLACK_HOLE, Remedy};
 
@@ -116,28 +116,23 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     };
     let (mut gaining, mut first, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     let limiter = verdict.limiter().name();
-    let relaxing = CHANGES
-        .iter()
-        .filter(|row| matches!(row.kind, Kind::Relaxes(_)));
-    for row in relaxing {
+    let ratio = |label: &str| {
+        let mut tried = cell.proof.iter().flat_map(|proof| &proof.tried);
+        tried.find(|one| one.label == label).map(|one| one.rate)
+    };
+    let gains_nothing = |label: &str| ratio(label).is_some_and(|rate| rate.value < WORTH);
+    for row in CHANGES.iter().filter(|row| row.relaxes()) {
         let is_own = row.is_of(verdict.limiter());
         let offers = row.offers(base).into_iter();
         let mut offers: Vec<Remedy> = offers.map(of_offer).collect();
-        let last = offers.last().map(|one| one.words.clone());
+        let is_useless =
+            row.is_larger() && offers.last().is_some_and(|one| gains_nothing(&one.words));
         offers.retain_mut(|offer| {
-            let mut tried = cell.proof.iter().flat_map(|proof| &proof.tried);
-            let one = tried.find(|one| one.label == offer.words);
-            offer.gain = one.map(|one| one.rate).filter(is_more);
+            offer.gain = ratio(&offer.words).filter(is_more);
             gaining.extend(offer.gain.is_some().then(|| offer.clone()));
-            let is_open = one.is_none_or(|one| one.rate.value >= WORTH);
-            is_open && offer.gain.is_none() && is_own
+            let is_open = offer.gain.is_none() && !gains_nothing(&offer.words);
+            is_own && is_open && (!is_useless || offer.removes.is_some())
         });
-        let is_last_useless = row.is_larger()
-            && last.is_some_and(|last| {
-                let mut tried = cell.proof.iter().flat_map(|proof| &proof.tried);
-                tried.any(|one| one.label == last && one.rate.value < WORTH)
-            });
-        offers.retain(|one| !is_last_useless || one.removes.is_some());
         // Of sizes the largest, unless the first is to set none.
         let best = match offers.first() {
             Some(one) if row.is_larger() && one.removes.is_none() => offers.pop(),

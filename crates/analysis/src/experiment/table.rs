@@ -1,4 +1,4 @@
-//! The table of changes: what a little of a resource is taken away by, and what relaxes a bottleneck.
+//! The table of changes: what takes some of a resource away, and what relaxes a bottleneck.
 
 use super::base::Base;
 use super::change::{CONGESTION, FLOWS, Kind, LARGER_RECEIVE, LARGER_SEND, Offer, Row};

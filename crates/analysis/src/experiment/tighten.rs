@@ -1,4 +1,4 @@
-//! What takes a little of a resource away: the rows of a proof.
+//! What takes half of a resource away: rows of a proof.
 
 use bitcost_model::conditions::{Conditions, Direction, Waiting};
 use bitcost_model::record::Role;
@@ -119,7 +119,7 @@ pub(super) const SEND_BUFFER: Row = row(
     },
 );
 
-/// The links of a lab that lose packets lose twice as many.
+/// The links of a lab that lose packets lose four times as many.
 pub(super) const LOSS: Row = row(
     "loss",
     &["congestion_window_loss"],

@@ -114,6 +114,12 @@ impl Bench<'_, '_> {
         Ok(Ending::Complete)
     }
 
+    /// Says why experiments end before their time.
+    pub(super) fn failed(&mut self, error: &ExecuteError) {
+        self.progress
+            .message(&format!("experiments failed: {error}"));
+    }
+
     /// Makes one short run; absent where the user stopped it.
     pub(super) fn run(
         &mut self,

@@ -24,9 +24,7 @@ pub fn look(bench: &mut Bench, findings: &mut Findings) -> Result<Option<Ending>
         Ok(rate) => rate,
         Err(Stopped::ByUser) => return Ok(Some(Ending::Interrupted)),
         Err(Stopped::Failed(error)) => {
-            bench
-                .progress
-                .message(&format!("the trials failed: {error}"));
+            bench.failed(&error);
             return Ok(Some(Ending::Complete));
         }
     };

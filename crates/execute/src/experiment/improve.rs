@@ -80,7 +80,7 @@ pub(super) fn improve(
         Ok(()) => (Ending::Complete, true),
         Err(Over::Ended(ending)) => (ending, false),
         Err(Over::Failed(error)) => {
-            climb.say(&format!("experiments failed: {error}"));
+            climb.bench.failed(&error);
             (Ending::Complete, false)
         }
     };

@@ -75,10 +75,7 @@ impl Experiment {
                 if let Some(how) = fastest.filter(|_| is_proved) {
                     match after(bench, (findings, place), &base, &how) {
                         Ok((ended, then)) => (ending, proof.then) = (ended, then),
-                        Err(error) => {
-                            let failed = format!("experiments failed: {error}");
-                            bench.progress.message(&failed);
-                        }
+                        Err(error) => bench.failed(&error),
                     }
                 }
                 bench.decide(Decision::Bottleneck(serde_json::json!(proof)))?;

@@ -31,14 +31,11 @@ pub(super) fn prove(
             let conditions = bench.changed(base, Some(how), false);
             conditions.map(|_| ())
         });
-        let Some((mut changes, blocks)) = next else {
+        let Some((changes, blocks)) = next else {
             break;
         };
         let mut round = bench.plan(base, &changes, false)?;
-        while round.block_time() > left && changes.pop().is_some() {
-            round = bench.plan(base, &changes, false)?;
-        }
-        if changes.is_empty() {
+        if round.block_time() > left {
             break;
         }
         bench.progress.message(&format!(
@@ -49,16 +46,16 @@ pub(super) fn prove(
         let is_settled = |round: &Round| proving.is_settled(round);
         let made = bench.make(&mut round, (blocks, left), &is_settled);
         proving.take(round);
-        ending = match made {
-            Ok(ending) => ending,
-            Err(error) => {
-                let failed = format!("experiments failed: {error}");
-                bench.progress.message(&failed);
+        match made {
+            Ok(Ending::Complete) => {}
+            Ok(ended) => {
+                ending = ended;
                 break;
             }
-        };
-        if ending == Ending::Interrupted {
-            break;
+            Err(error) => {
+                bench.failed(&error);
+                break;
+            }
         }
     }
     Ok((proving.proof(), proving.fastest(), ending))

@@ -1,4 +1,4 @@
-//! Settings of the hosts: offloads, super-packets, what a packet carries, how often a card interrupts, and the CPUs that
+//! Settings of the hosts: sysctls, offloads, what a packet carries, how often a card interrupts, and the CPUs that
 //! receive and work.
 
 use bitcost_model::conditions::{Conditions, Mss};
