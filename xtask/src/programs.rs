@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
 use bitcost_model::Unavailable;
+use bitcost_model::settings::SETTINGS;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -100,32 +101,35 @@ pub fn put(command: &mut Vec<String>, words: &[&str]) {
     }
 }
 
-/// The letters of options that remedies name in full.
-const LETTERS: [(&str, &str); 5] = [
-    ("--message-size", "-l"),
-    ("--mss", "-M"),
-    ("--congestion", "-C"),
-    ("--rate", "-b"),
-    ("--flows", "-P"),
-];
+/// The ways in which a command line names an option: in full and by its letter.
+fn names(option: &str) -> Vec<String> {
+    let flags = SETTINGS.iter().filter_map(|setting| setting.flag);
+    let mut all = flags.map(|flag| {
+        let letter = flag.letter.map(|letter| format!("-{letter}"));
+        let names = letter.into_iter().chain([format!("--{}", flag.long)]);
+        names.collect::<Vec<_>>()
+    });
+    let own = all.find(|names| names.iter().any(|name| name == option));
+    own.unwrap_or_else(|| vec![option.to_owned()])
+}
 
 /// The words of a command line with what a remedy of `--json` adds to it and leaves away, as a shell reads them; absent where it
 /// does neither.
 pub fn remedied(command: &[String], remedy: &Value) -> Option<Vec<String>> {
     let mut changed = command.to_vec();
-    let said = ["removes", "options"].map(|key| remedy[key].as_str().unwrap_or_default());
-    let named = said.into_iter().flat_map(|text| text.split("--").skip(1));
-    for option in named {
-        let (name, value) = option.trim().split_once(' ').unwrap_or((option.trim(), ""));
-        let name = format!("--{name}");
-        let letters = LETTERS.iter().filter(|(long, _)| *long == name);
-        letters.for_each(|(_, letter)| put(&mut changed, &[letter]));
-        // Each setting by name is an option of its own.
-        let words = [&*name, value];
-        match &*name {
-            "--set" => changed.extend(words.map(str::to_owned)),
-            _ if value.is_empty() => put(&mut changed, &words[..1]),
-            _ => put(&mut changed, &words),
+    for said in ["removes", "options"].map(|key| remedy[key].as_str().unwrap_or_default()) {
+        for option in format!(" {said}").split(" -").skip(1) {
+            let (name, value) = option.split_once(' ').unwrap_or((option, ""));
+            let name = format!("-{name}");
+            // Each setting by name is an option of its own.
+            if name != "--set" {
+                names(&name)
+                    .iter()
+                    .for_each(|name| put(&mut changed, &[name]));
+            }
+            if !value.is_empty() {
+                changed.extend([name, value.to_owned()]);
+            }
         }
     }
     (changed != command).then_some(changed)
@@ -164,4 +168,30 @@ fn built() -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name("bitcost");
     ensure!(path.exists(), "{} is not there", path.display());
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_option_of_a_remedy_stands_in_the_place_of_its_letter_and_of_its_name() {
+        let made = |command: &str, remedy: Value| {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            remedied(&words, &remedy).map(|words| words.join(" "))
+        };
+        let larger = json!({ "options": "--message-size 65536 --set receive_size_bytes=auto" });
+        let expected = "tcp -R --message-size 65536 --set receive_size_bytes=auto";
+        assert_eq!(made("tcp -l 120 -R", larger).as_deref(), Some(expected));
+        let smaller = json!({ "options": "-M 1200" });
+        let expected = "tcp -M 1200";
+        assert_eq!(made("tcp --mss 1400", smaller).as_deref(), Some(expected));
+        let without = json!({ "removes": "--rate" });
+        let expected = "tcp -R";
+        assert_eq!(made("tcp -b 15M -R", without).as_deref(), Some(expected));
+        let elsewhere = json!({ "words": "raise the limit of that queue" });
+        assert_eq!(made("tcp -R", elsewhere), None);
+    }
 }
