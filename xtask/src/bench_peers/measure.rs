@@ -216,24 +216,19 @@ fn ours(options: &str, case: &Case, field: &Field, seconds: f64) -> Result<Figur
     let document = json(command.args(rate))?;
     let sender = serde_json::from_value(document["records"][0]["sender"].clone())?;
     let taken = &document["mode_search"][0]["steps"][1]["change"]["settings"];
-    let median = |name: &str| median(&document, name).ok();
+    let median = |name: &str| median(&document, name);
     let per_second = match case.workload {
-        Workload::TcpStream => median("messages_per_second"),
-        Workload::UdpStream => {
-            median("throughput_mbps").map(|mbps| mbps * 1e6 / 8.0 / f64::from(case.size))
-        }
-        _ => median("transactions_per_second"),
+        Workload::TcpStream => median("messages_per_second")?,
+        Workload::UdpStream => median("throughput_mbps")? * 1e6 / 8.0 / f64::from(case.size),
+        _ => median("transactions_per_second")?,
     };
+    let share = |name: &str| median(name).ok().map(|pct| pct / 100.0);
     Ok(Figure {
-        lost: median("loss_pct").map(|pct| pct / 100.0),
-        pacing_cpu_pct: median("pacing_cpu_pct"),
-        window_limited: median("receive_window_limited_pct").map(|pct| pct / 100.0),
+        lost: share("loss_pct"),
+        pacing_cpu_pct: median("pacing_cpu_pct").ok(),
+        window_limited: share("receive_window_limited_pct"),
         options: taken.is_object().then(|| taken.to_string()),
-        ..of_samples(
-            case,
-            &sender,
-            per_second.with_context(|| format!("no rate in {document}"))?,
-        )
+        ..of_samples(case, &sender, per_second)
     })
 }
 
