@@ -53,11 +53,11 @@ pub fn log(bytes: &[u8]) {
 
 /// Every form of output: all rows have every column, and documents can be parsed.
 fn render(execution: &Findings) {
+    let options = TextOptions {
+        width: 80,
+        columns: Some(80),
+    };
     for is_verbose in [false, true] {
-        let options = TextOptions {
-            width: 80,
-            columns: Some(80),
-        };
         let blocks = report(execution, is_verbose, options.width);
         let _ = (text(&blocks, options), markdown(&blocks));
     }
