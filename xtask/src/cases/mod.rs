@@ -5,15 +5,13 @@ mod case;
 mod stand;
 mod table;
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 
-use crate::programs::{append, given_or_built, median, remedied, require, stop_flag};
+use crate::programs::{append, given_or_built, remedied, require};
 use case::{Own, Table};
-use stand::Stand;
+use stand::{Field, Stand};
 use table::{Row, table};
 
 /// Which cases, and where their results are kept.
@@ -47,18 +45,17 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             "timeout bash ip taskset iperf3",
             "coreutils bash iproute2 util-linux iperf3",
         )?;
-        let program = given_or_built(arguments.program.as_deref())?;
+        let field = Field::take(given_or_built(arguments.program.as_deref())?)?;
         std::fs::create_dir_all(out)?;
-        let stop = stop_flag()?;
         let known: Table = toml_edit::de::from_str(include_str!("own.toml"))?;
         let only = arguments.only.as_deref().unwrap_or_default();
         for (case, own) in known.cases(&folder.canonicalize()?, only)? {
             let mut row = Row::default();
             (row.case, row.test) = (case, own.test.clone());
             row.cure_words.clone_from(&own.cure_words);
-            let tested = tested(&mut row, &own, &program, &stop);
+            let tested = tested(&mut row, &own, &field);
             row.failed = tested.map_or_else(|error| format!("{error:#}"), |()| String::new());
-            ensure!(!stop.load(Ordering::Relaxed), "stopped");
+            field.go_on()?;
             append(&file, &row)?;
             eprint!("{}", row.line());
         }
@@ -72,9 +69,9 @@ const SECONDS: f64 = 4.0;
 const MOST: usize = 6;
 
 /// Tests as it is, with the cure, and with one remedy after the other until one is useful.
-fn tested(row: &mut Row, own: &Own, program: &Path, stop: &AtomicBool) -> Result<()> {
+fn tested(row: &mut Row, own: &Own, field: &Field) -> Result<()> {
     ensure!(!own.test.is_empty(), "no options make its traffic");
-    let mut stand = Stand::up(own, program)?;
+    let stand = Stand::up(own, field)?;
     let (measured, more) = match (&*row.case.metric, own.test.contains("rr ")) {
         ("loss", _) => ("loss_pct", ""),
         ("latency", true) => ("latency_mean_us", "--latency"),
@@ -83,63 +80,64 @@ fn tested(row: &mut Row, own: &Own, program: &Path, stop: &AtomicBool) -> Result
     };
     row.measured = measured.to_owned();
     let more = format!("-t {SECONDS} {more}");
-    // A run in which all is lost is left out.
-    let lost = |document: &Value| !document["excluded"].is_null() && measured == "loss_pct";
-    let figure = |(document, _): &(Value, f64)| {
-        let value = median(document, measured).ok();
-        value.or(lost(document).then_some(100.0))
-    };
-    let judged = stand.test(&format!("{} {more} --prove --budget 30s", own.test), stop);
-    if let Ok(judged) = &judged {
-        row.verdict = judged.0["bottleneck"].clone();
+    let judged = stand.test(&format!("{} {more} --prove --budget 30s", own.test));
+    if let Ok((document, _)) = &judged {
+        row.verdict = document["bottleneck"].clone();
         let is_rate = measured.ends_with("mbps");
-        row.before = figure(judged).or(is_rate.then_some(0.0));
+        row.before = row.figure(document).or(is_rate.then_some(0.0));
     }
-    let cured = match (row.case.is_control(), own.cured.is_empty()) {
-        (false, false) => &own.cured,
-        _ => &own.test,
+    let is_control = row.case.is_control();
+    let test = match is_control || own.cured.is_empty() {
+        true => &own.test,
+        false => &own.cured,
     };
-    if !row.case.is_control() {
+    if !is_control {
         stand.script("cure")?;
     }
-    let cured = stand.test(&format!("{cured} {more}"), stop);
-    let cured = cured.context("with the cure")?;
+    let cured = stand.test(&format!("{test} {more}"));
+    let (document, seconds) = cured.context("with the cure")?;
     // What a test takes beside its own seconds is no part of deciding.
-    let around = cured.1 - SECONDS;
+    let around = seconds - SECONDS;
     row.seconds = judged.as_ref().map_or(0.0, |judged| judged.1 - around);
-    if row.case.is_control() {
-        return judged.map(drop);
+    if !is_control {
+        row.cured = row.figure(&document);
+        drop(stand);
+        try_remedies(row, own, field, &more)?;
     }
-    row.cured = figure(&cured);
+    judged.map(drop)
+}
+
+/// Tests with one remedy after the other until one is useful.
+fn try_remedies(row: &mut Row, own: &Own, field: &Field, more: &str) -> Result<()> {
     let words: Vec<String> = own.test.split(' ').map(str::to_owned).collect();
     let remedies = row.verdict["remedies"].as_array().cloned();
-    let mut is_changed = true;
+    // The case as it is, until a command changes it.
+    let mut unchanged = None;
     for remedy in remedies.into_iter().flatten().take(MOST) {
         // The command where the test or the service refuses the options.
-        let options = remedied(&words, &remedy);
-        let command = remedy["command"].is_string().then(|| words.clone());
-        for (test, by_root) in [(options, false), (command, true)] {
-            let Some(test) = test.filter(|_| row.is_useful() != Some(true)) else {
-                continue;
-            };
-            if is_changed {
-                drop(stand);
-                stand = Stand::up(own, program)?;
+        let options = remedied(&words, &remedy).map(|test| (test, false));
+        let command = remedy["command"].is_string();
+        let command = command.then(|| (words.clone(), true));
+        for (test, by_root) in options.into_iter().chain(command) {
+            if row.is_useful() == Some(true) {
+                return Ok(());
             }
-            is_changed = by_root;
-            let made = if by_root {
-                stand.apply(&remedy)
-            } else {
-                Ok(())
+            let stand = match unchanged.take() {
+                Some(stand) => stand,
+                None => Stand::up(own, field)?,
             };
-            let test = format!("{} {more}", test.join(" "));
-            let value = made.and_then(|()| stand.test(&test, stop)).ok();
-            let value = value.and_then(|measured| figure(&measured));
+            let made = match by_root {
+                true => stand.apply(&remedy),
+                false => Ok(()),
+            };
+            let tested = made.and_then(|()| stand.test(&format!("{} {more}", test.join(" "))));
+            let value = tested.ok().and_then(|(document, _)| row.figure(&document));
             row.tried.push((remedy.clone(), value));
+            unchanged = (!by_root).then_some(stand);
             if value.is_some() {
                 break;
             }
         }
     }
-    judged.map(drop)
+    Ok(())
 }

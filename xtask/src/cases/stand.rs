@@ -1,28 +1,68 @@
 //! A case that stands: its namespaces, the service in one of them, and tests from another. All of it is gone when it is dropped.
+//! One stands on a machine at a time, since their namespaces have the same names.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use bitcost_testkit::process::within;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::case::Own;
-use crate::programs::{link_in, output};
+use crate::programs::{link_in, output, stop_flag};
 
 /// The prefix of the namespaces.
 const PREFIX: &str = "xtcase";
 
+/// The file that the one that has cases stand holds.
+const LOCK: &str = "/run/xtcase.lock";
+
+/// What the cases of a call share.
+pub struct Field {
+    program: PathBuf,
+    /// Where scripts keep the programs that they compile.
+    tools: TempDir,
+    stop: Arc<AtomicBool>,
+    _lock: File,
+}
+
+impl Field {
+    /// Takes this machine for cases that are judged with this bitcost.
+    pub fn take(program: PathBuf) -> Result<Field> {
+        let lock = File::create(LOCK).context(LOCK)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                bail!("another `cargo xtask cases` runs on this machine")
+            }
+            Err(TryLockError::Error(error)) => return Err(error).context(LOCK),
+        }
+        Ok(Field {
+            program,
+            tools: tempfile::tempdir()?,
+            stop: stop_flag()?,
+            _lock: lock,
+        })
+    }
+
+    /// An error where a signal ends this program.
+    pub fn go_on(&self) -> Result<()> {
+        ensure!(!self.stop.load(Ordering::Relaxed), "stopped");
+        Ok(())
+    }
+}
+
 pub struct Stand<'a> {
     own: &'a Own,
-    program: &'a Path,
+    field: &'a Field,
     place: TempDir,
     service: Option<Group>,
 }
@@ -46,10 +86,11 @@ impl Drop for Group {
 }
 
 impl<'a> Stand<'a> {
-    pub fn up(own: &'a Own, program: &'a Path) -> Result<Stand<'a>> {
+    pub fn up(own: &'a Own, field: &'a Field) -> Result<Stand<'a>> {
+        field.go_on()?;
         let mut stand = Stand {
             own,
-            program,
+            field,
             place: tempfile::tempdir()?,
             service: None,
         };
@@ -74,9 +115,10 @@ impl<'a> Stand<'a> {
         let line = line.replace("{P}", PREFIX).replace("{folder}", &folder);
         let mut command = Command::new("timeout");
         command.args(["--foreground", "-k5", "300", "bash", "-c", &line]);
-        for variable in ["TMPDIR", "HOME", "BITCOST_STATE_DIR"] {
+        for variable in ["HOME", "BITCOST_STATE_DIR"] {
             command.env(variable, self.place.path());
         }
+        command.env("TMPDIR", self.field.tools.path());
         command.current_dir(&self.place);
         command
     }
@@ -86,7 +128,7 @@ impl<'a> Stand<'a> {
         let namespace = format!("ip netns exec {PREFIX}{namespace}");
         self.shell(&format!(
             "{first}\nexec {namespace} '{}' {words}",
-            self.program.display()
+            self.field.program.display()
         ))
     }
 
@@ -111,7 +153,8 @@ impl<'a> Stand<'a> {
 
     /// The document of a test with these words and its seconds, by the service's link instead of its address, beside what
     /// competes.
-    pub fn test(&self, words: &str, stop: &AtomicBool) -> Result<(Value, f64)> {
+    pub fn test(&self, words: &str) -> Result<(Value, f64)> {
+        self.field.go_on()?;
         let link = within(Duration::from_secs(10), || self.link());
         let link = link.context("the service prints no link")?;
         let words: Vec<&str> = words.splitn(3, ' ').collect();
@@ -123,7 +166,7 @@ impl<'a> Stand<'a> {
         let output = self.bitcost("a", &self.own.client, &words).output()?;
         let seconds = began.elapsed().as_secs_f64();
         drop(beside);
-        ensure!(!stop.load(Ordering::Relaxed), "stopped");
+        self.field.go_on()?;
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().last().unwrap_or_default();
         let document = serde_json::from_slice(&output.stdout);

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use bitcost_stats::quantile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::case::Case;
+use crate::programs::median;
 
 /// The share of the cure's gain from which a remedy is useful.
 const USEFUL: f64 = 0.8;
@@ -39,11 +41,19 @@ impl Row {
         self.verdict[key].as_str().unwrap_or_default()
     }
 
+    /// The value of what is measured in a document. A run in which all is lost is left out of it.
+    pub fn figure(&self, document: &Value) -> Option<f64> {
+        let is_lost = self.measured == "loss_pct" && !document["excluded"].is_null();
+        let value = median(document, &self.measured).ok();
+        value.or(is_lost.then_some(100.0))
+    }
+
     /// Whether the verdict says what is accepted: one of its words or phrases begins a word of it. A test without a result may
     /// say why.
     fn judged(&self) -> &'static str {
         let plain = |text: &str| {
             let text = text.to_lowercase().replace(['_', '-', '(', ','], " ");
+            // What cases call the one, bitcost calls the other.
             text.replace("packets per second", "packet rate")
         };
         let said = ["limiter", "words", "detail"].map(|key| self.text(key));
@@ -81,8 +91,8 @@ impl Row {
         Some(names || self.best().is_some_and(|(_, gain)| gain >= USEFUL * cure))
     }
 
-    /// Whether the experiments decided, and not for the path that is left.
-    fn decided(&self) -> &str {
+    /// What the experiments showed of the verdict: `proved`, `refuted`, `likely` and so on.
+    fn proof(&self) -> &str {
         let outcome = self.verdict["proof"]["outcome"].as_str();
         outcome.unwrap_or("no experiment")
     }
@@ -95,7 +105,7 @@ impl Row {
             None => "the cure has no effect",
         };
         let (limiter, confidence) = (self.text("limiter"), self.text("confidence"));
-        let proof = self.decided();
+        let proof = self.proof();
         let (name, class, failed) = (&self.case.name, &self.case.class, &self.failed);
         let (judged, seconds, of) = (self.judged(), self.seconds, &self.measured);
         let figures = [self.before, self.best().map(|best| best.0), self.cured];
@@ -133,17 +143,9 @@ pub fn table(file: &Path) -> Result<String> {
     let pct = |part: usize, of: usize| 100.0 * part as f64 / of.max(1) as f64;
     let is_false = |row: &&Row| row.judged() == "wrong" && row.text("confidence") == "proved";
     let proved = rows.iter().filter(is_false).count();
-    let mut seconds: Vec<f64> = rows
-        .iter()
-        .map(|row| row.seconds)
-        .filter(|s| *s > 0.0)
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        seconds
-            .get((share * seconds.len() as f64) as usize)
-            .unwrap_or(&0.0)
-    };
+    let seconds = rows.iter().map(|row| row.seconds);
+    let seconds: Vec<f64> = seconds.filter(|s| *s > 0.0).collect();
+    let at = |share: f64| quantile(&seconds, share).unwrap_or(0.0);
     text += &format!(
         "\n{right} right ({:.0} %), {half} half, {wrong} wrong, of these {proved} proved; remedy useful in {useful} of {of} ({:.0} %); \
          {:.1} s in the median, {:.1} s in nine of ten; healthy: {well} of {all} right\n",
