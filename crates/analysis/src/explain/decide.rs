@@ -45,10 +45,13 @@ impl RunSignals {
 
     /// What limited the run, as in [`explain_run`].
     pub fn verdict(&self, cost: Option<PacketCost>) -> Verdict {
-        let signals = self.signals.clone();
-        let mut verdict = match too_little(&self.signals) {
+        let signals = Signals {
+            cost,
+            ..self.signals.clone()
+        };
+        let mut verdict = match too_little(&signals) {
             Some(why) => unknown(why, Vec::new()),
-            None => decide(&Signals { cost, ..signals }),
+            None => decide(&signals),
         };
         self.others.tell(&mut verdict);
         verdict

@@ -1,10 +1,11 @@
 //! What a run had of each resource that an experiment can change.
 
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Workload;
 use bitcost_model::counters::SocketMemory;
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::explain::others::Behind;
+use crate::explain::series;
 use crate::metrics::{Edges, RunView, cpu, figure_of, parts};
 
 /// What a run had of each resource; what its records do not give is absent.
@@ -54,14 +55,17 @@ impl Load {
             let sizes = |sample: &Sample| sample.sockets.iter().map(|one| Some(of(one))).collect();
             mean(run.end(role), sizes)
         };
-        let (ramp_s, spread) = steadiness(run).unzip();
+        let rtt_us = least_rtt_us(run);
+        let (ramp_s, spread) = steadiness(run, rtt_us.unwrap_or(0.0)).unzip();
+        let ends = [Role::Sender, Role::Receiver];
+        let busy = ends.map(|role| busy(run, role));
         let edges = Edges::of(&run.sender.samples);
         let grown = |of: fn(&TcpInfo) -> Option<u32>| edges.as_ref()?.tcp(of);
         let again = grown(|tcp| tcp.total_retrans).zip(grown(|tcp| tcp.data_segs_out));
         Load {
-            busy_ns: [Role::Sender, Role::Receiver].map(|role| busy_ns(run, role)),
-            busy: [Role::Sender, Role::Receiver].map(|role| busy(run, role)),
-            rtt_us: least_rtt_us(run),
+            busy_ns: ends.map(|role| busy_ns(run, role, busy[role as usize]?)),
+            busy,
+            rtt_us,
             window_bytes: connections(run, |tcp| tcp.snd_wnd_bytes),
             send_buffer_bytes: socket(Role::Sender, |one| one.send_buffer_bytes / 2),
             receive_buffer_bytes: socket(Role::Receiver, |one| one.receive_buffer_bytes / 2),
@@ -102,38 +106,36 @@ fn mean(end: &EndpointRecord, of: impl Fn(&Sample) -> Vec<Option<u32>>) -> Optio
         .map(f64::from)
         .filter(|value| *value > 0.0)
         .collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    series::mean(&values)
 }
 
-/// When the rate of a run stands, and the least and greatest rate of its parts from then on ÷ their mean.
-fn steadiness(run: &RunView) -> Option<(f64, [f64; 2])> {
+/// When the rate of a run with this round-trip time stands, and the least and greatest rate of its parts from then on ÷
+/// their mean.
+fn steadiness(run: &RunView, rtt_us: f64) -> Option<(f64, [f64; 2])> {
     let end = match run.receiver.iperf3 {
         None => run.receiver,
         Some(_) => run.sender,
     };
-    let rates = |samples| -> Vec<(f64, f64)> {
-        let steps = Edges::steps(samples);
-        let of = |step: Edges| Some((step.seconds, step.per_second(|counts| counts.bytes)?));
-        steps.filter_map(of).collect()
-    };
-    let all = rates(&end.samples);
-    let half = &all[all.len() / 2..];
-    let late = half.iter().map(|(_, rate)| rate).sum::<f64>() / half.len() as f64;
-    let ramp = all.iter().take_while(|(_, rate)| *rate < STANDS * late);
-    let (ramping, ramp_s) = ramp.fold((0, 0.0), |(count, time), (s, _)| (count + 1, time + s));
-    let part_s = PART_S.max(PART_RTTS * least_rtt_us(run).unwrap_or(0.0) / 1e6);
+    let rate = |step: Edges| Some((step.seconds, step.per_second(|counts| counts.bytes)?));
+    let all: Vec<(f64, f64)> = Edges::steps(&end.samples).filter_map(rate).collect();
+    let half: Vec<f64> = all[all.len() / 2..].iter().map(|(_, rate)| *rate).collect();
+    let stands = STANDS * series::mean(&half)?;
+    let ramping = all.iter().take_while(|(_, rate)| *rate < stands).count();
+    let (ramp, rest) = all.split_at(ramping);
+    let part_s = PART_S.max(PART_RTTS * rtt_us / 1e6);
     let (mut parts, mut part) = (Vec::new(), (0.0, 0.0));
-    for (seconds, rate) in &all[ramping.min(all.len())..] {
+    for (seconds, rate) in rest {
         part = (part.0 + seconds, part.1 + seconds * rate);
         if part.0 >= part_s {
             parts.push(part.1 / part.0);
             part = (0.0, 0.0);
         }
     }
-    let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+    let mean = series::mean(&parts).filter(|mean| *mean > 0.0)?;
     let least = parts.iter().copied().fold(mean, f64::min);
     let most = parts.iter().copied().fold(mean, f64::max);
-    (mean > 0.0).then(|| (ramp_s, [least / mean, most / mean]))
+    let ramp_s = ramp.iter().map(|(seconds, _)| seconds).sum();
+    Some((ramp_s, [least / mean, most / mean]))
 }
 
 /// CPUs that the traffic threads of an endpoint use, and the waiting for the kernel's receive work.
@@ -146,10 +148,9 @@ fn busy(run: &RunView, role: Role) -> Option<f64> {
 }
 
 /// CPU time for each message, in ns.
-fn busy_ns(run: &RunView, role: Role) -> Option<f64> {
-    let (end, conditions): (&EndpointRecord, &Conditions) = (run.end(role), run.conditions);
-    let busy = busy(run, role)?;
-    let edges = Edges::of(&end.samples)?;
+fn busy_ns(run: &RunView, role: Role, busy: f64) -> Option<f64> {
+    let conditions = run.conditions;
+    let edges = Edges::of(&run.end(role).samples)?;
     let messages = match role {
         Role::Receiver if conditions.workload.is_byte_stream() => {
             edges.per_second(|counts| counts.bytes)? / f64::from(conditions.message_size_bytes)

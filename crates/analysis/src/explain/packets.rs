@@ -43,7 +43,7 @@ impl Packets {
         let ends = [run.sender, run.receiver];
         Packets {
             unheard: ends.into_iter().find_map(|end| unheard(run, end)),
-            in_fragments: both.map(|(packets, fragments)| [packets, fragments]),
+            in_fragments: both.map(Into::into),
         }
     }
 }
@@ -80,12 +80,8 @@ pub(crate) fn full_segment(run: &RunView) -> Option<[u32; 2]> {
     let segment = run.sender.flows.first()?.at_start.mss_bytes?;
     let options = run.sender.tcp_info.as_ref()?.timestamps;
     let options = u32::from(options == Some(true)) * TCP_TIMESTAMPS;
-    let is_ipv6 = actual(run.sender, "ip_version") == Some(IpVersion::V6.name());
-    let version = if is_ipv6 {
-        IpVersion::V6
-    } else {
-        IpVersion::V4
-    };
+    let version = actual(run.sender, "ip_version").and_then(IpVersion::named);
+    let version = version.unwrap_or(IpVersion::V4);
     let of_ip = run.conditions.ip_version().header_bytes();
     let header = run.conditions.header_bytes() - of_ip + version.header_bytes();
     Some([segment, header.saturating_add(options)])

@@ -1,6 +1,6 @@
 //! The facts of a run that the rules use. What its counters do not give is absent.
 
-use crate::metrics::{RunView, actual, cpu, figure_of, in_fragments};
+use crate::metrics::{RunView, actual, cpu, figure_of, in_fragments, own_interface};
 use bitcost_model::record::{EndpointRecord, Role, Sample, States, ThreadTime};
 
 use crate::explain::cost::PacketCost;
@@ -177,7 +177,7 @@ impl Signals {
                 None => Tcp::of(sender, run, goodput_bps),
                 Some(_) => Tcp::of_requests(sender),
             },
-            loss: loss(run).filter(|_| !is_tcp && transactions.is_none()),
+            loss: loss(run, &both).filter(|_| !is_tcp && transactions.is_none()),
             packets: Packets::of(run),
             hops: hops(sender, set_rate_bps(run.sender)),
             beside_bps: both.each_ref().map(|end| beside_bps(run, end)),
@@ -205,10 +205,8 @@ impl Signals {
 /// What left the interface of an endpoint beside the run; absent where the run has several parts, or stays in one host.
 fn beside_bps(run: &RunView, series: &Series) -> Option<f64> {
     let left = series.per_second(|sample| {
-        let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
-        own.next()
-            .filter(|own| own.device != "lo")
-            .map(|own| own.tx_bytes)
+        let own = own_interface(sample).filter(|own| own.device != "lo");
+        own.map(|own| own.tx_bytes)
     });
     let edges = series.edges()?;
     let (bytes, packets) = match run.conditions.workload.is_datagram() {
@@ -303,10 +301,9 @@ fn throttled(series: &Series) -> Option<f64> {
 
 /// Losses of the whole run: what the sequence numbers count, and the drops between the first and
 /// the last sample.
-fn loss(run: &RunView) -> Option<Loss> {
+fn loss(run: &RunView, [sender, receiver]: &[Series; 2]) -> Option<Loss> {
     let sequence = run.receiver.sequence?;
     let lost = sequence.measured_lost as f64;
-    let receiver = Series::of(run.receiver, intervals(run));
     let grown = |count: fn(&Sample) -> Vec<u32>| -> Option<f64> {
         let edges = receiver.edges()?;
         let (before, after) = (count(edges.first), count(edges.last));
@@ -315,7 +312,7 @@ fn loss(run: &RunView) -> Option<Loss> {
         same.then(|| each.map(|(b, a)| f64::from(a.wrapping_sub(*b))).sum())
     };
     let softnet = grown(|sample| sample.softnet.iter().map(|cpu| cpu.dropped).collect());
-    let departure = Series::of(run.sender, intervals(run)).growth(|sample| {
+    let departure = sender.growth(|sample| {
         let own = sample.interfaces.iter().filter(|own| own.node.is_none());
         Some(own.map(|own| own.tx_dropped).sum())
     });

@@ -22,6 +22,9 @@ const THROWN: [&str; 5] = [
     "TcpExt.BeyondWindow",
 ];
 
+/// Counters of a host that has no memory for TCP.
+const SCARCE: [&str; 2] = ["TcpExt.TCPMemoryPressures", "TcpExt.RcvPruned"];
+
 /// What keeps the receive window small, and what helps; no word where that is what helps any receive buffer.
 fn kept(run: &RunView, scaling: Option<bool>) -> Option<[&'static str; 2]> {
     let windows = run.sender.samples.iter().flat_map(Sample::connections);
@@ -31,8 +34,7 @@ fn kept(run: &RunView, scaling: Option<bool>) -> Option<[&'static str; 2]> {
     let mut flows = run.receiver.flows.iter();
     let first = flows.find_map(|flow| flow.at_start.receive_buffer_bytes);
     let is_set = run.conditions.receive_buffer_bytes.is_some();
-    let is_scarce = protocols_grown(run.receiver, &["TcpExt.TCPMemoryPressures"]) > Some(0.0);
-    let pruned = protocols_grown(run.receiver, &["TcpExt.RcvPruned"]) > Some(0.0);
+    let scarce = protocols_grown(run.receiver, &SCARCE);
     let has_room = |times: u32| buffer.is_some_and(|buffer| buffer / times >= window);
     Some(match () {
         () if scaling == Some(false) && (has_room(2) || !is_set) => [
@@ -40,7 +42,7 @@ fn kept(run: &RunView, scaling: Option<bool>) -> Option<[&'static str; 2]> {
             "let the window scale option of the first packets pass (a firewall or a middlebox takes it out), or net.ipv4.tcp_window_scaling=1 at both hosts",
         ],
         () if is_set => [SET, ""],
-        () if is_scarce || pruned => [
+        () if scarce > Some(0.0) => [
             "the kernel threw data away for lack of memory for the receiver's TCP",
             "raise the memory limit of the receiver's control group (memory.max, memory.kmem.tcp.limit_in_bytes), or net.ipv4.tcp_mem",
         ],

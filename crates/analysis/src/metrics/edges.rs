@@ -1,5 +1,6 @@
 //! How much counters grew between two samples of an endpoint.
 
+use bitcost_model::counters::Interface;
 use bitcost_model::record::{Counts, EndpointRecord, Sample, TcpInfo, ThreadKind, ThreadTime};
 
 /// Two samples of an endpoint, and the time between them.
@@ -12,6 +13,11 @@ pub(crate) struct Edges<'a> {
 /// Whether a thread is one of the traffic of the run's first part.
 pub(crate) fn is_of_first_part(thread: &ThreadTime) -> bool {
     thread.kind == ThreadKind::Traffic && thread.part == 0
+}
+
+/// The endpoint's own interface, not one of the lab between the endpoints.
+pub(crate) fn own_interface(sample: &Sample) -> Option<&Interface> {
+    sample.interfaces.iter().find(|own| own.node.is_none())
 }
 
 impl<'a> Edges<'a> {
@@ -69,10 +75,7 @@ impl<'a> Edges<'a> {
 
     /// Packets that the endpoint's own interface was given to send.
     pub fn sent_packets(&self) -> Option<f64> {
-        self.growth(|sample| {
-            let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
-            own.next().map(|own| own.tx_packets)
-        })
+        self.growth(|sample| own_interface(sample).map(|own| own.tx_packets))
     }
 
     /// How much a count of the first part's traffic threads grew, together; absent where one of them has none.

@@ -24,7 +24,7 @@ pub use attribution::{Attribution, CpuUse, FULL, Method, WireLoad, attribute, wi
 pub use counting::{retransmitted_in_window, traffic_threads_pct};
 pub use disturbance::{Disturbance, disturbance, disturbance_bounds};
 pub(crate) use disturbance::{programs, programs_cpus};
-pub(crate) use edges::{Edges, is_of_first_part, protocols_grown};
+pub(crate) use edges::{Edges, is_of_first_part, own_interface, protocols_grown};
 pub use figures::Figures;
 pub(crate) use outage::outages;
 pub use parts::{PartRun, parts};

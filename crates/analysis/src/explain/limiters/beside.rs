@@ -1,5 +1,7 @@
 //! Other traffic: beside the run's data in front of the bottleneck, or on the way of its acknowledgements.
 
+use bitcost_model::record::Role;
+
 use super::evidence::{least, least_of};
 use super::lost::losses;
 use super::path::{HELD_UP, filled, grows};
@@ -25,7 +27,7 @@ pub static COMPETING: LimiterRow = LimiterRow {
     evidence: "as much as the run's goodput left the sender's interface beside it; and its queueing discipline passed 97 % of its rate, or the sender is blocked in send 30 % and enough is lost, or the round-trip time has grown (of requests: is 10 ms, and has grown or the host sends 0.1 % of its segments again)",
     suspects: |signals, found| {
         let all = competing(signals).into_iter();
-        let all = all.filter_map(|one| beside(signals, 0, MORE, one));
+        let all = all.filter_map(|one| beside(signals, Role::Sender, MORE, one));
         // More flows of the test take more of what others need, too.
         found.extend(all.map(|one| one.with_remedy(COMPETING.remedy)));
     },
@@ -42,15 +44,16 @@ pub static ACK_PATH: LimiterRow = LimiterRow {
         };
         let long = least_of("round-trip time", rtt_ms, "ms", LONG_MS);
         // The round-trip time alone grows by the queue of the data, too.
-        let is_dropped = resent(signals, 1).is_some_and(|why| why.margin() >= 0.0);
+        let resent = resent(signals, Role::Receiver);
+        let is_dropped = resent.as_ref().is_some_and(|why| why.margin() >= 0.0);
         let strength = if is_dropped { 1.0 } else { 0.53 };
-        let all = grows(signals).into_iter().chain(resent(signals, 1));
+        let all = grows(signals).into_iter().chain(resent);
         let all = all.map(|why| {
             ACK_PATH
                 .suspect(strength, vec![why, long.clone()])
                 .of_change()
         });
-        found.extend(all.filter_map(|one| beside(signals, 1, FAR_MORE, one)));
+        found.extend(all.filter_map(|one| beside(signals, Role::Receiver, FAR_MORE, one)));
     },
 };
 
@@ -73,7 +76,7 @@ fn competing(signals: &Signals) -> Vec<Candidate> {
         Some(_) if signals.tcp.rtt_ms < Some(LONG_MS) => Vec::new(),
         Some(_) => grows(signals)
             .into_iter()
-            .chain(resent(signals, 0))
+            .chain(resent(signals, Role::Sender))
             .collect(),
         None => losses(&signals.tcp)
             .into_iter()
@@ -94,20 +97,18 @@ fn competing(signals: &Signals) -> Vec<Candidate> {
 }
 
 /// Evidence that what the host of an end sends is dropped.
-fn resent(signals: &Signals, end: usize) -> Option<Evidence> {
-    let counter =
-        ["sender's", "receiver's"].map(|of| format!("segments that the {of} host sent again"));
-    Some(least(&*counter[end], signals.resent[end]?, DROPPED))
+fn resent(signals: &Signals, role: Role) -> Option<Evidence> {
+    let counter = format!("segments that the {}'s host sent again", role.name());
+    Some(least(counter, signals.resent[role as usize]?, DROPPED))
 }
 
-/// A limiter, where this much more than the run left the interface of the sender (0) or the receiver (1).
-fn beside(signals: &Signals, end: usize, times: f64, mut found: Candidate) -> Option<Candidate> {
-    let (others, own) = (signals.beside_bps[end]?, signals.goodput_bps?);
-    let counter = ["sender's", "receiver's"]
-        .map(|of| format!("other traffic that left the {of} interface ÷ goodput"));
-    found
-        .evidence
-        .push(least_of(&*counter[end], others / own, "", times));
+/// A limiter, where this much more than the run left the interface of an end.
+fn beside(signals: &Signals, role: Role, times: f64, mut found: Candidate) -> Option<Candidate> {
+    let (others, own) = (signals.beside_bps[role as usize]?, signals.goodput_bps?);
+    let name = role.name();
+    let counter = format!("other traffic that left the {name}'s interface ÷ goodput");
+    let more = least_of(counter, others / own, "", times);
+    found.evidence.push(more);
     let detail = format!(
         "{:.1} Mbit/s of other traffic leave there, beside {:.1} of this test",
         others / 1e6,

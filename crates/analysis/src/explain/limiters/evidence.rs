@@ -2,6 +2,7 @@
 
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::Evidence;
+use crate::explain::signals::Signals;
 
 /// CPUs that both ends share are full when they are at work for this share of the time, as a mean over all of them:
 /// threads that wake each other leave gaps.
@@ -14,6 +15,11 @@ pub(crate) const STEADY: f64 = 1.6;
 
 /// A requested rate is kept if it is missed by at most this share.
 pub(super) const RATE_KEPT: f64 = 0.02;
+
+/// Whether a rate was requested, and is kept.
+pub(super) fn keeps_rate(signals: &Signals) -> bool {
+    signals.rate_kept >= Some(1.0 - RATE_KEPT)
+}
 
 /// A share that must be at least this, in per cent.
 pub(super) fn least(counter: impl Into<String>, share: f64, bound: f64) -> Evidence {

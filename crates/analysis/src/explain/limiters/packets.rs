@@ -1,6 +1,6 @@
 //! Packets that do not fit the path: those that vanish, and those that travel in fragments.
 
-use super::evidence::{RATE_KEPT, least, least_of, most, most_of};
+use super::evidence::{keeps_rate, least, least_of, most, most_of};
 use crate::explain::limiter::{Candidate, LimiterRow};
 use crate::explain::signals::Signals;
 
@@ -43,7 +43,7 @@ fn cut(signals: &Signals) -> Option<Candidate> {
     let counter = "segments in fragments";
     let share = packets / signals.tcp.segments?;
     let evidence = vec![least(counter, share, 0.5), most(counter, share, 1.5)];
-    if signals.rate_kept >= Some(1.0 - RATE_KEPT) {
+    if keeps_rate(signals) {
         return None;
     }
     let each = (fragments / packets).round();

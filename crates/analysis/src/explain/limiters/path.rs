@@ -1,6 +1,6 @@
 //! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
-use super::evidence::{AT_WORK, RATE_KEPT, SHARED, least, least_of, most, most_of};
+use super::evidence::{AT_WORK, SHARED, keeps_rate, least, least_of, most, most_of};
 use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
 use crate::explain::signals::Signals;
@@ -29,9 +29,8 @@ pub static RATE: LimiterRow = LimiterRow {
 /// A queue that passes all that its rate allows, however the sender spends its time: one that is
 /// held back by its own interface may wait on its CPU.
 pub(super) fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
-    let is_kept = |kept: f64| kept >= 1.0 - RATE_KEPT;
     let rate_bps = hop.rate_bps.filter(|rate| *rate > 0.0);
-    let rate_bps = rate_bps.filter(|_| !signals.rate_kept.is_some_and(is_kept))?;
+    let rate_bps = rate_bps.filter(|_| !keeps_rate(signals))?;
     let missing = format!("set rate of {} at {} that did not pass", hop.kind, hop.name);
     let share = (1.0 - hop.passed_bps / rate_bps).max(0.0);
     let evidence = vec![most(missing, share, UNFILLED)];

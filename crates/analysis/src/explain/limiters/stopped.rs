@@ -2,7 +2,7 @@
 
 use bitcost_model::record::Role;
 
-use super::evidence::{RATE_KEPT, least};
+use super::evidence::{keeps_rate, least};
 use super::lost::at_socket;
 use super::path::HELD_UP;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
@@ -72,7 +72,7 @@ fn noticed(signals: &Signals, role: Role, stands: Evidence) -> Option<(f64, Vec<
     let nothing = |idle| least("connection without data to send", idle, NOTICED);
     let held_up = |end: EndTimes| least("sender blocked in send", end.blocked, HELD_UP);
     let (strength, other) = match role {
-        _ if signals.rate_kept >= Some(1.0 - RATE_KEPT) => return None,
+        _ if keeps_rate(signals) => return None,
         _ if signals.transactions.is_some() => (1.0, None),
         Role::Sender if signals.is_tcp => (1.0, Some(nothing(signals.idle?))),
         Role::Sender => (0.89, None),
