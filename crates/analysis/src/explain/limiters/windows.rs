@@ -73,7 +73,7 @@ pub static CONGESTION_MARKS: LimiterRow = LimiterRow {
     name: "congestion_window_marks",
     title: "congestion window (congestion marks)",
     remedy: "find the device that marks packets (ECN) without a queue; without marks: net.ipv4.tcp_ecn=0 at an end",
-    evidence: "2 % of the segments that arrive have a congestion mark (`tcpi_delivered_ce`), and the round-trip time has not grown",
+    evidence: "reno or cubic; 2 % of the segments that arrive have a congestion mark (`tcpi_delivered_ce`), and the round-trip time has not grown",
     suspects: |signals, found| found.extend(marked(signals)),
 };
 
