@@ -77,10 +77,8 @@ pub(super) fn drops(both: &Both, sent: u64, share: f64) -> Vec<Drops> {
     let mut rows = Vec::new();
     for port in &ports {
         let bad = |way: usize, place: &str| {
-            let (each, by) = (
-                both.each(sent, port.passed[way]),
-                format!("{} on {place}", port.name),
-            );
+            let each = both.each(sent, port.passed[way]);
+            let by = format!("{} on {place}", port.name);
             let counters = port.bad[way].iter().filter(|_| port.ways[way]);
             let rows = counters.filter_map(|(counter, bad)| row(&by, counter, *bad, each, share));
             rows.collect::<Vec<_>>()

@@ -75,12 +75,10 @@ fn of_iperf3(run: &RunView) -> Option<String> {
     let (role, server) = [Role::Sender, Role::Receiver]
         .into_iter()
         .find_map(|role| Some((role, run.end(role).iperf3.as_ref()?)))?;
-    let (name, all) = (
-        role.name(),
-        server.process_cpu_pct.map(|[all, _, _]| plain(all)),
-    );
+    let name = role.name();
     let mut words = format!("the {name} is an iperf3 server: it reports only its totals");
-    if let Some(all) = all {
+    if let Some([all, _, _]) = server.process_cpu_pct {
+        let all = plain(all);
         words += &format!(
             ", and {all} % of a CPU for its process, without the kernel's work for it elsewhere"
         );
