@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::explain::figures::RunFigures;
-use crate::explain::foreign::Others;
 use crate::explain::limiter::{Limiter, Verdict};
+use crate::explain::others::Others;
 use crate::explain::proof::{Proof, Remedy};
 
 /// Shares that differ by less are the same.

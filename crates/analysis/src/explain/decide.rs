@@ -3,9 +3,9 @@
 use bitcost_model::units::counted;
 
 use crate::explain::cost::PacketCost;
-use crate::explain::foreign::Others;
 use crate::explain::limiter::{Candidate, Confidence, Verdict};
 use crate::explain::limiters::{STEADY, UNKNOWN, suspects};
+use crate::explain::others::Others;
 use crate::explain::signals::Signals;
 use crate::metrics::RunView;
 

@@ -4,7 +4,7 @@ use bitcost_model::conditions::Workload;
 use bitcost_model::counters::SocketMemory;
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
-use crate::explain::others::Behind;
+use crate::explain::behind::Behind;
 use crate::explain::series;
 use crate::metrics::{Edges, RunView, cpu, figure_of, parts};
 

@@ -3,12 +3,12 @@
 //! The functions are pure: they read nothing and keep nothing. Also here: the two parts of a
 //! message's cost, and warnings about a study's result.
 
+mod behind;
 mod cells;
 mod cost;
 mod decide;
 mod execution;
 mod figures;
-mod foreign;
 mod hops;
 mod kept;
 mod limiter;
@@ -23,6 +23,7 @@ mod tcp;
 mod transactions;
 mod warnings;
 
+pub use behind::Behind;
 pub use cells::{ExplainedCell, ExplainedRun};
 pub use cost::{CostModel, PacketCost, Spent, Unit, cost_models, packet_cost};
 pub use decide::{decide, explain_run};
@@ -37,7 +38,6 @@ pub use limiter::{
 pub use limiters::{LIMITERS, quota_of};
 pub(crate) use limiters::{MTU_BLACK_HOLE, RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN, limiter};
 pub use load::Load;
-pub use others::Behind;
 pub(crate) use packets::full_segment;
 pub use packets::{Packets, Unheard};
 pub use proof::{Decision, NotTried, Outcome, Proof, Remedy, Tried};

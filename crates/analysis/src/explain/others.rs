@@ -1,57 +1,93 @@
-//! What else took an endpoint's CPU time: other programs, the kernel's receive work, other threads of the run.
+//! What other programs and offloads that are off mean for a verdict.
 
-use bitcost_model::record::{Role, ThreadKind};
+use bitcost_model::harmless;
+use bitcost_model::record::Role;
 
-use crate::metrics::{RunView, cpu, programs_cpus};
+use crate::explain::limiter::{Limiter, Verdict};
+use crate::metrics::{RunView, cpu, programs, programs_cpus};
 
-/// The part of a thread's waiting that something must be able to explain to be named.
-const EXPLAINED: f64 = 0.5;
+/// The share of the time of its CPUs that an end must have lost to other programs for a verdict to say so.
+const LOST: f64 = 0.1;
 
-/// What has the CPU for which a thread of an endpoint waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind {
-    /// The records do not tell.
-    NotKnown,
-    /// Other programs, or the run's `stress`.
-    Programs,
-    /// NAPI threads, `ksoftirqd` and soft interrupts, which handle the run's packets.
-    ReceiveWork,
-    /// Threads of the run: the peer on the same machine, or other flows.
-    OwnThreads,
+/// The CPU time of one program, in per cent of one CPU, from which one thread of it may have no time left.
+const FULL_PCT: f64 = 90.0;
+
+/// What other programs took from a run. It is no limiter, and a caveat alone, unless it explains what is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Others {
+    /// The most that they can have had of the CPU time that the threads of sender and receiver asked for, as a share.
+    lost: [f64; 2],
+    /// A program that used nearly a CPU or more, and how much in per cent of one.
+    full: Option<(String, f64)>,
+    /// Offloads of a stream that are off, of both ends.
+    off: Vec<&'static str>,
 }
 
-impl Behind {
-    /// What an endpoint's thread that waits for this share of the time waits for. A thread waits no longer than others
-    /// run, so what used less than half of that time does not explain it.
-    pub(super) fn of(run: &RunView, role: Role, wait: f64) -> Behind {
-        let explains = |cpus: f64| cpus >= wait * EXPLAINED;
-        match programs_cpus(run, role) {
-            None => Behind::NotKnown,
-            Some(programs) if explains(programs) => Behind::Programs,
-            Some(_) if explains(receive_work(run, role)) => Behind::ReceiveWork,
-            Some(_) => Behind::OwnThreads,
+/// The features that make and take super-packets, each with the end that has them.
+const OFFLOADS: [(&str, Role, &str); 3] = [
+    ("tx-tcp-segmentation", Role::Sender, "tso"),
+    ("tx-generic-segmentation", Role::Sender, "gso"),
+    ("rx-gro", Role::Receiver, "gro"),
+];
+
+impl Others {
+    pub(super) fn of(run: &RunView) -> Others {
+        let lost = |role| {
+            // They took no more than its threads waited for.
+            let (own, waited) = cpu::of_first_part(run.end(role)).unwrap_or_default();
+            let taken = programs_cpus(run, role).unwrap_or(0.0).min(waited);
+            if taken > 0.0 {
+                taken / (own + waited)
+            } else {
+                0.0
+            }
+        };
+        let largest = [run.sender, run.receiver].map(|end| programs(end)?.1);
+        let mut full = largest.into_iter().flatten();
+        let full = full.find(|(_, pct)| *pct >= FULL_PCT);
+        let is_stream = run.conditions.workload.is_byte_stream();
+        let off = OFFLOADS.iter().filter(|(feature, end, _)| {
+            let active = &run.end(*end).offloads.active;
+            is_stream && active.get(*feature) == Some(&false)
+        });
+        Others {
+            lost: [Role::Sender, Role::Receiver].map(lost),
+            full: full.map(|(name, pct)| (harmless(&name), pct)),
+            off: off.map(|(.., name)| *name).collect(),
         }
     }
 
-    /// It as the detail of a limiter.
-    pub(super) fn detail(self) -> &'static str {
-        match self {
-            Behind::NotKnown => "other threads take its CPU",
-            Behind::Programs => "other programs take its CPU",
-            Behind::ReceiveWork => "the kernel's receive threads (NAPI, ksoftirqd) take its CPU",
-            Behind::OwnThreads => "other threads of the run take its CPU",
-        }
+    /// Adds to a verdict what they mean for it, and of a full CPU which offloads are off.
+    pub fn tell(&self, verdict: &mut Verdict) {
+        let detail = std::mem::take(&mut verdict.chosen.detail);
+        let is_of_cpu = ["sender_cpu", "receiver_cpu"].contains(&verdict.limiter().name());
+        let off =
+            (is_of_cpu && !self.off.is_empty()).then(|| format!("{} off", self.off.join(", ")));
+        let all = [Some(detail), off, self.matters(verdict.limiter())];
+        let said = all.into_iter().flatten().filter(|words| !words.is_empty());
+        verdict.chosen.detail = said.collect::<Vec<_>>().join("; ");
     }
-}
 
-/// CPUs that the kernel used to handle packets on an endpoint's host.
-fn receive_work(run: &RunView, role: Role) -> f64 {
-    let end = run.end(role);
-    let other = run.shared_cpus.then(|| run.end(role.other()));
-    let ends = std::iter::once(end).chain(other);
-    let threads = ends.filter_map(|end| cpu::of_threads(end, ThreadKind::Napi));
-    let cpus = cpu::cpus(end).unwrap_or_default();
-    let ticks: u64 = cpus.iter().map(|cpu| cpu.softirq_ticks).sum();
-    let second = cpu::span_seconds(end).map(|span| span * end.ticks_per_second as f64);
-    threads.sum::<f64>() + second.map_or(0.0, |second| ticks as f64 / second.max(1.0))
+    /// How much faster a full CPU would be without them, or that one of them may be what is full between the ends.
+    fn matters(&self, limiter: &Limiter) -> Option<String> {
+        let end = match limiter.name() {
+            "sender_cpu" | "packets_per_second" => Some(Role::Sender),
+            "receiver_cpu" => Some(Role::Receiver),
+            _ => None,
+        };
+        if let Some(end) = end {
+            let lost = self.lost[end as usize];
+            let (pct, times) = (100.0 * lost, 1.0 / (1.0 - lost));
+            return (LOST..1.0).contains(&lost).then(|| {
+                format!("without other programs, which took up to {pct:.0} % of its time, the rate could be {times:.1} times as high")
+            });
+        }
+        let is_between = limiter.is_on_the_path()
+            || limiter.is_unknown()
+            || ["path_loss", "congestion_window_loss"].contains(&limiter.name());
+        let (name, pct) = self.full.as_ref().filter(|_| is_between)?;
+        Some(format!(
+            "{name} used {pct:.0} % of a CPU: if it forwards the packets of this test in one thread, that is the limit"
+        ))
+    }
 }

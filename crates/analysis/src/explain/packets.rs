@@ -52,16 +52,16 @@ impl Packets {
 fn unheard(run: &RunView, end: &EndpointRecord) -> Option<Unheard> {
     let [segment, header] = full_segment(run)?;
     let conditions = run.conditions;
-    let largest = match conditions.workload.is_transactional() {
-        true => conditions
-            .request_size_bytes
-            .max(conditions.response_size_bytes),
-        false => u32::MAX,
-    };
+    let sizes = [
+        conditions.request_size_bytes,
+        conditions.response_size_bytes,
+    ];
+    let is_transactional = conditions.workload.is_transactional();
+    let is_small = is_transactional && sizes.iter().all(|bytes| *bytes < segment);
     let came = [run.sender, run.receiver].map(|end| end.counts.total().bytes);
     // What was handed to the kernel counts as sent in a stream.
-    let has_passed = came[1] > 0 || conditions.workload.is_transactional() && came[0] > 0;
-    if largest < segment || has_passed {
+    let has_passed = came[1] > 0 || is_transactional && came[0] > 0;
+    if is_small || has_passed {
         return None;
     }
     let info = end.tcp_info.as_ref()?;

@@ -3,9 +3,9 @@
 use crate::metrics::{RunView, actual, cpu, figure_of, in_fragments, own_interface};
 use bitcost_model::record::{EndpointRecord, Role, Sample, States, ThreadTime};
 
+use crate::explain::behind::Behind;
 use crate::explain::cost::PacketCost;
 use crate::explain::hops::{Hop, hops};
-use crate::explain::others::Behind;
 use crate::explain::packets::Packets;
 use crate::explain::series::{Series, mean};
 use crate::explain::tcp::Tcp;

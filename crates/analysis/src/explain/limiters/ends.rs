@@ -4,8 +4,8 @@ use bitcost_model::record::Role;
 
 use super::evidence::{AT_WORK, RATE_KEPT, SHARED, least, least_of, most};
 use super::lost::at_socket;
+use crate::explain::behind::Behind;
 use crate::explain::limiter::{Candidate, Evidence, Limiter, LimiterRow};
-use crate::explain::others::Behind;
 use crate::explain::signals::{CONTENDED, EndTimes, Signals};
 
 /// A thread that is on a CPU or waiting for one for this share has no time left.
