@@ -18,7 +18,7 @@ pub static PAUSED: LimiterRow = LimiterRow {
     name: "paused",
     title: "stopped program",
     remedy: "find what stops it: signals or a debugger (State in /proc/PID/status), a frozen control group (cgroup.freeze, docker pause), a virtual machine that is paused or moved",
-    evidence: "an end is stopped 25 % of the time: timers late while it waits for no CPU, threads found stopped, or CPU taken by the hypervisor; and a requested rate is not kept; of a stream of TCP also the sender's connection has nothing to send 10 % of the time, or for a receiver the sender is blocked in send 30 % (which says less while the window is closed under 10 % of the busy time); of UDP, the drops of the receiver's socket are half of the loss, which is over 2 %",
+    evidence: "an end is stopped 25 % of the time: timers late while it waits for no CPU, threads found stopped, or CPU taken by the hypervisor; and a requested rate is not kept; of a stream of TCP also the sender's connection has nothing to send 10 % of the time, or for a receiver the sender is blocked in send 30 % (weaker evidence where `tcpi_rwnd_limited` is under 10 % of the busy time); of UDP, the drops of the receiver's socket are half of the loss, which is over 2 %",
     suspects: |signals, found| {
         let of = |times: EndTimes| times.paused + times.stolen;
         found.extend(standing(signals, &PAUSED, "stopped", of).map(|(times, found)| {
