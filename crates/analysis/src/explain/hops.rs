@@ -11,6 +11,8 @@ pub struct Hop {
     /// `sender eth0`, or the device of the lab, preceded by its node's name unless it begins with
     /// that.
     pub name: String,
+    /// Whether it is at the sender's own interface.
+    pub is_own: bool,
     /// Kind of its root queueing discipline.
     pub kind: String,
     /// Packets dropped; for a link emulator, segments for which it, or its ring, had no room.
@@ -53,9 +55,11 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
         ),
     };
     let line = line.unwrap_or_default();
-    let own = own_rate_bps.filter(|_| queue.node.is_none());
+    let is_own = queue.node.is_none();
+    let own_rate_bps = own_rate_bps.filter(|_| is_own);
     Some(Hop {
         name: name(queue),
+        is_own,
         kind: queue.kind.replace('_', " "),
         drops,
         packets,
@@ -63,7 +67,7 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
         rate_bps: line
             .rate_bps
             .or(queue.rate_bps.map(|rate| rate as f64))
-            .or(own),
+            .or(own_rate_bps),
     })
 }
 

@@ -45,6 +45,7 @@ fn busy(of: &mut Signals, sender: f64, receiver: f64) {
 fn hop(name: &str, drops: f64) -> Hop {
     Hop {
         name: name.into(),
+        is_own: name.starts_with("sender "),
         kind: "tbf".into(),
         drops,
         packets: 1e5,

@@ -59,10 +59,7 @@ pub static ACK_PATH: LimiterRow = LimiterRow {
 
 /// What a full queue shows, by whichever traffic it is filled.
 fn competing(signals: &Signals) -> Vec<Candidate> {
-    let own = signals
-        .hops
-        .iter()
-        .filter(|hop| hop.name.starts_with("sender "));
+    let own = signals.hops.iter().filter(|hop| hop.is_own);
     let full = own.filter_map(|hop| {
         let evidence = filled(signals, hop)?.evidence;
         Some(
