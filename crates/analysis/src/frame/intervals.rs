@@ -97,8 +97,11 @@ pub fn stretches(events: &Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32,
         }
         Event::RunImported { run, imported } => {
             let all = imported.intervals.iter().cloned();
-            let cpus = Vec::new;
-            found.insert(*run, all.map(|of| Stretch { of, cpus: cpus() }).collect());
+            let stretch = |of| Stretch {
+                of,
+                cpus: Vec::new(),
+            };
+            found.insert(*run, all.map(stretch).collect());
         }
         Event::RunBegan { run, .. } => {
             found.remove(run);
