@@ -61,34 +61,21 @@ pub static ACK_PATH: LimiterRow = LimiterRow {
 fn competing(signals: &Signals) -> Vec<Candidate> {
     let own = signals.hops.iter().filter(|hop| hop.is_own);
     let full = own.filter_map(|hop| {
-        let evidence = filled(signals, hop)?.evidence;
-        Some(
-            COMPETING
-                .suspect(0.96, evidence)
-                .at(format!("at {}", hop.name)),
-        )
+        let found = COMPETING.suspect(0.96, filled(signals, hop)?.evidence);
+        Some(found.at(format!("at {}", hop.name)))
     });
-    let signs: Vec<Evidence> = match signals.transactions {
+    let signs = match signals.transactions {
         // Short round trips of requests also grow by waking the ends.
-        Some(_) if signals.tcp.rtt_ms < Some(LONG_MS) => Vec::new(),
-        Some(_) => grows(signals)
-            .into_iter()
-            .chain(resent(signals, Role::Sender))
-            .collect(),
-        None => losses(&signals.tcp)
-            .into_iter()
-            .chain(grows(signals))
-            .collect(),
+        Some(_) if signals.tcp.rtt_ms < Some(LONG_MS) => [None, None],
+        Some(_) => [grows(signals), resent(signals, Role::Sender)],
+        None => [losses(&signals.tcp), grows(signals)],
     };
-    let is_stream = signals.transactions.is_none();
-    let sender = signals.sender.filter(|_| is_stream);
+    let sender = signals.sender.filter(|_| signals.transactions.is_none());
     let held_up = sender.map(|end| least("sender blocked in send", end.blocked, HELD_UP));
-    let on_the_path = signs.into_iter().map(|why| {
+    let on_the_path = signs.into_iter().flatten().map(|why| {
         let evidence = std::iter::once(why).chain(held_up.clone()).collect();
-        COMPETING
-            .suspect(0.72, evidence)
-            .at(ON_THE_PATH)
-            .of_change()
+        let found = COMPETING.suspect(0.72, evidence).of_change();
+        found.at(ON_THE_PATH)
     });
     full.chain(on_the_path).collect()
 }
