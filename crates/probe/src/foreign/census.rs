@@ -1,6 +1,8 @@
 //! Every process of the machine at one time, with its CPU time, and who started whom.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::DirEntry;
+use std::io;
 
 use crate::read;
 
@@ -49,15 +51,46 @@ impl Census {
     /// separate `/proc`, and where it is mounted with `hidepid`. A node of a running lab has the
     /// `/proc` of its machine.
     pub fn take() -> Option<Census> {
-        let at_ns = bitcost_sys::clock::monotonic_ns();
-        let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| {
-            let name = entry.ok()?.file_name();
-            name.to_str()?.parse::<u32>().ok()
-        });
-        let of = |pid| Some((pid, parse(&read::text(&format!("/proc/{pid}/stat"))?)?));
-        let processes: BTreeMap<u32, Process> = numbers.filter_map(of).collect();
-        let census = Census { at_ns, processes };
+        let number = |entry: io::Result<DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+        let list = || {
+            let entries = std::fs::read_dir("/proc").into_iter().flatten();
+            entries.filter_map(number).collect()
+        };
+        let read = |pid| parse(&read::text(&format!("/proc/{pid}/stat"))?);
+        let census = Census::of(bitcost_sys::clock::monotonic_ns(), list, read);
         census.is_of_machine().then_some(census)
+    }
+
+    /// Every process of a list that may change meanwhile, none both by itself and in the times of the children of another one.
+    fn of(
+        at_ns: u64,
+        list: impl Fn() -> BTreeSet<u32>,
+        read: impl Fn(u32) -> Option<Process>,
+    ) -> Census {
+        // Children first, since numbers rise: what ends before it is read is in the times of what is read then.
+        let numbers = list().into_iter().rev();
+        let processes = numbers.filter_map(|pid| Some((pid, read(pid)?)));
+        let mut census = Census {
+            at_ns,
+            processes: processes.collect(),
+        };
+        loop {
+            let present = list();
+            let is_ended = |pid: &u32| !present.contains(pid);
+            let ended = census.processes.keys().copied().filter(is_ended);
+            let ancestors: BTreeSet<u32> = ended.flat_map(|pid| census.ancestors(pid)).collect();
+            let count = census.processes.len();
+            census.processes.retain(|pid, _| present.contains(pid));
+            if census.processes.len() == count {
+                return census;
+            }
+            // One of these has waited for it, before or after it was read.
+            for pid in ancestors {
+                if let (Some(known), Some(now)) = (census.processes.get_mut(&pid), read(pid)) {
+                    *known = now;
+                }
+            }
+        }
     }
 
     pub(super) fn is_of_machine(&self) -> bool {
@@ -143,4 +176,49 @@ pub fn parse(text: &str) -> Option<Process> {
         children_ticks: number(16)?.saturating_add(number(17)?),
         started_ticks: number(22)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// 5 starts 6, which starts 7. 7 ends before the access with one number, and 6 before that with another one.
+    #[test]
+    fn what_ends_while_processes_are_read_is_counted_once() {
+        for (first, second) in
+            (0..12).flat_map(|first| (first..12).map(move |second| (first, second)))
+        {
+            let accesses = Cell::new(0);
+            let ended = || {
+                let access = accesses.replace(accesses.get() + 1);
+                [first, second].map(|end| access >= end)
+            };
+            let list = || match ended() {
+                [false, _] => BTreeSet::from([5, 6, 7]),
+                [true, false] => BTreeSet::from([5, 6]),
+                [true, true] => BTreeSet::from([5]),
+            };
+            let read = |pid| {
+                let (own, children, is_there) = match (pid, ended()) {
+                    (5, [_, true]) => (0, 400, true),
+                    (5, _) => (0, 0, true),
+                    (6, [is_last, is_ended]) => (100, if is_last { 300 } else { 0 }, !is_ended),
+                    (_, [is_ended, _]) => (300, 0, !is_ended),
+                };
+                let parent = pid - 1;
+                let text = format!(
+                    "{pid} (a) S {parent} 1 1 0 -1 0 9 9 9 9 {own} 0 {children} 0 20 0 1 0 7"
+                );
+                parse(&text).filter(|_| is_there)
+            };
+            let census = Census::of(0, list, read);
+            let ticks = census
+                .processes
+                .values()
+                .map(|process| process.own_ticks + process.children_ticks);
+            assert_eq!(ticks.sum::<u64>(), 400, "{first} {second} {census:?}");
+        }
+    }
 }
