@@ -262,7 +262,6 @@ impl<'a> Threads<'a> {
         sampler.profiler.as_mut().map_or(Ok(()), Profiler::begin)?;
         self.enter(Phase::Measured);
         let first = sampler.read(sums(self.controls));
-        sampler.begin();
         let window_start_ns = first.at_ns;
         send_progress(output, first.clone());
         let mut readings = Readings::new(first);

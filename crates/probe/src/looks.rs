@@ -9,7 +9,7 @@ use bitcost_sys::clock::monotonic_ns;
 
 use crate::read::Kept;
 use crate::source::Thread;
-use crate::threads::folder;
+use crate::threads::{folder, parse_time};
 
 /// From this delay on, a timer is late: those of an idle machine are late by less.
 const LATE_NS: u64 = 2_000_000;
@@ -59,10 +59,7 @@ impl Looks {
         self.last_ns = now_ns;
         self.next = (self.next + 1) % self.traffic.len().max(1);
         if let Some((Some(file), states)) = self.traffic.get_mut(self.next) {
-            match file
-                .text_until(|text| text.ends_with(b"\n"))
-                .and_then(parse)
-            {
+            match file.lines().and_then(parse) {
                 Some('T' | 't') => states.stopped += 1,
                 Some('D') => states.uninterruptible += 1,
                 Some(_) => {}
@@ -87,14 +84,8 @@ impl Looks {
 
     /// How long this thread has waited for a CPU.
     fn waited(&mut self) -> Option<u64> {
-        let text = self
-            .own
-            .as_mut()?
-            .text_until(|text| text.ends_with(b"\n"))?;
-        let mut times = text.split_ascii_whitespace();
-        // A kernel that counts none prints zeros.
-        times.next().filter(|run_ns| *run_ns != "0")?;
-        times.next()?.parse().ok()
+        let time = parse_time(ThreadKind::Traffic, self.own.as_mut()?.lines()?)?;
+        Some(time.wait_ns)
     }
 }
 

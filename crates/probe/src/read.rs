@@ -50,6 +50,11 @@ impl Kept {
         self.text_until(|_| false)
     }
 
+    /// As [`Kept::text`], of a file that one call reads to its end.
+    pub fn lines(&mut self) -> Option<&str> {
+        self.text_until(|text| text.ends_with(b"\n"))
+    }
+
     /// As [`Kept::text`], read no further than `is_enough`.
     pub fn text_until(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> Option<&str> {
         let mut length = 0;

@@ -45,8 +45,7 @@ impl Open {
 
     /// Absent if it cannot be read, or once the thread is gone.
     fn read(&mut self, detail: Detail) -> Option<ThreadTime> {
-        let is_line = |text: &[u8]| text.ends_with(b"\n");
-        let time = parse_time(self.kind, self.time.as_mut()?.text_until(is_line)?)?;
+        let time = parse_time(self.kind, self.time.as_mut()?.lines()?)?;
         let exact_ns = self
             .own_id
             .map(bitcost_sys::thread::cpu_time_ns)
@@ -55,7 +54,7 @@ impl Open {
         Some(ThreadTime {
             part: self.part,
             run_ns: exact_ns.ok()?.unwrap_or(time.run_ns),
-            switches: status.and_then(|file| parse_switches(file.text_until(is_line)?)),
+            switches: status.and_then(|file| parse_switches(file.lines()?)),
             ..time
         })
     }
