@@ -83,7 +83,7 @@ impl Pending {
         let (socket, made) = match listening {
             Listening::Tcp(listener, server) => {
                 let stream =
-                    tcp::accept_sender((&listener, &conditions), address, &token, only, patience)?;
+                    tcp::accept_sender(&listener, &conditions, address, &token, only, patience)?;
                 // Shutting it down ends the wait for a connection.
                 let socket = match conditions.workload.makes_connections() {
                     true => second(&listener)?,

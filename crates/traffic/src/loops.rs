@@ -69,7 +69,7 @@ pub fn send_messages(
     mut send: impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
 ) -> Result<(), Errno> {
     while let Some(length) = supply.length() {
-        if !send_one_message(control, (length, supply.is_datagram), &mut send)? {
+        if !send_one_message(control, &supply, length, &mut send)? {
             break;
         }
         supply.took(1);
@@ -84,7 +84,8 @@ pub fn send_messages(
 #[inline]
 fn send_one_message(
     control: &Control,
-    (length, is_datagram): (usize, bool),
+    supply: &Supply,
+    length: usize,
     send: &mut impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
 ) -> Result<bool, Errno> {
     loop {
@@ -96,7 +97,7 @@ fn send_one_message(
             Ok(bytes) if bytes == length => control.count_message(phase, bytes),
             Ok(bytes) => complete(control, phase, length, bytes, send)?,
             Err(Errno::INTR) => continue,
-            Err(error) if is_datagram && is_transient(error) => {
+            Err(error) if supply.is_datagram && is_transient(error) => {
                 note_failed(control, phase, error);
                 continue;
             }

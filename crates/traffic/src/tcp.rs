@@ -141,7 +141,8 @@ pub fn no_sender(
 /// Accepts the first connection that sends the run's token, from the address `only` where there is
 /// one.
 pub fn accept_sender(
-    (listener, conditions): (&TcpListener, &Conditions),
+    listener: &TcpListener,
+    conditions: &Conditions,
     address: SocketAddr,
     token: &Token,
     only: Option<IpAddr>,
