@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use bitcost_sys::process::end;
 use serde::Serialize;
 
 use super::{Answer, Message, Setup, WATCHDOG_VERB};
@@ -165,12 +166,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         drop(self.input.take());
-        let deadline = Instant::now() + ANSWER;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        // Both fail only when the process has exited.
-        let _ = self.child.kill();
+        end(&mut self.child, ANSWER);
         let ended = self.child.wait();
         if !ended.is_ok_and(|status| status.success()) {
             recover_one(self.path.clone());
