@@ -316,14 +316,14 @@ impl<'a> Threads<'a> {
                 return Ok(true);
             }
             if self.has_ended(0) {
-                let early =
-                    "the traffic ended before the measured window did: the other endpoint stopped";
                 if may_end || Instant::now() >= deadline {
                     return Ok(may_end);
                 }
                 let patience = Instant::now() + END_TIMEOUT;
                 while self.end.is_none() {
-                    self.handle_event(patience)?.then_some(()).ok_or(early)?;
+                    if !self.handle_event(patience)? {
+                        return Err("the traffic ended before the measured window did: the other endpoint stopped".into());
+                    }
                 }
                 return Ok(true);
             }
