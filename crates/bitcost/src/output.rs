@@ -1,10 +1,9 @@
 //! Standard output, whose reader may leave early, as `head` does; and standard error.
 
-use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
-use bitcost_model::harmless_page;
+use bitcost_model::{harmless_page, shell};
 
 use bitcost_render::layout::folded_text;
 pub use bitcost_render::progress::{say, say_whole};
@@ -69,8 +68,7 @@ fn without_secret(word: &str) -> String {
 
 /// A path, quoted so that a shell reads it as one word.
 pub fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    shlex::try_quote(&text).map_or_else(|_| text.clone(), Cow::into_owned)
+    shell::shell_word(&path.display().to_string()).into_owned()
 }
 
 #[cfg(test)]

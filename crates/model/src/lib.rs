@@ -34,6 +34,7 @@ pub mod search;
 pub mod settings;
 pub mod shaping;
 pub mod shared_sysctls;
+pub mod shell;
 pub mod soft_interrupts;
 pub mod study;
 pub mod tcp_buffers;

@@ -26,6 +26,7 @@ use crate::record::Role;
 use crate::retired::instead_of;
 use crate::search::{Changes, Goal};
 use crate::shaping::{LIMIT, MODERATION, QueueLimit, limit, moderation};
+use crate::shell::shell_word;
 use crate::tcp_buffers::{self, TcpBuffers};
 use crate::units;
 use crate::workload::{WORKLOADS, Workload};
@@ -377,11 +378,7 @@ pub fn options(changes: &Changes) -> String {
             Some(flag) => (flag.long, value.clone()),
             None => ("set", format!("{name}={value}")),
         };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "=:,.-_/%+".contains(c);
-        match value.chars().all(is_plain) {
-            true => format!("--{option} {value}"),
-            false => format!("--{option} '{value}'"),
-        }
+        format!("--{option} {}", shell_word(&value))
     };
     changes.iter().map(option).collect::<Vec<_>>().join(" ")
 }
