@@ -6,7 +6,7 @@ use crate::outage::Field;
 use crate::server::Owned;
 use crate::service::{Service, after};
 use bitcost_testkit::gap::Host;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 
 bitcost_testkit::trials! {
     PrivateNetwork: full_packets_that_vanish_are_named_with_what_passes, packets_in_fragments_are_named,
@@ -21,22 +21,11 @@ fn shell(host: &Host, line: &str) {
     assert!(command.status().unwrap().success(), "{line}");
 }
 
-/// `bitcost test` at one of the hosts, to a service at the other one.
-fn command(field: &Field, host: usize, link: &str, words: &str) -> Command {
-    let (workload, rest) = words.split_once(' ').unwrap();
-    let words = format!("test {workload} {link} {rest} --no-log");
-    let mut command = field.bench.command(&program(), &split(&words));
-    field.gap.hosts[host].put(&mut command);
-    command
-}
-
+/// A test from the first host, and what it prints in one line.
 fn test(field: &Field, link: &str, words: &str) -> Done {
-    let output = command(field, 0, link, words).output().unwrap();
-    // In one line.
-    let text = |bytes: &[u8]| {
-        let text = String::from_utf8_lossy(bytes);
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
+    let mut command = field.command(0, link, words);
+    let output = command.arg("--no-log").output().unwrap();
+    let text = |bytes: &[u8]| one_line(&String::from_utf8_lossy(bytes));
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| text(bytes));
     Done {
         code: output.status.code(),
@@ -46,6 +35,7 @@ fn test(field: &Field, link: &str, words: &str) -> Done {
 }
 
 fn full_packets_that_vanish_are_named_with_what_passes() {
+    need(&["ethtool"]);
     let named = |words: &str| {
         let field = Field::new();
         for (host, device) in field.gap.hosts.iter().zip(field.gap.devices) {
@@ -77,6 +67,7 @@ fn full_packets_that_vanish_are_named_with_what_passes() {
 }
 
 fn packets_in_fragments_are_named() {
+    need(&["ip"]);
     let field = Field::new();
     for (own, other) in [(1, 2), (2, 1)] {
         let line = format!(
@@ -96,6 +87,7 @@ fn packets_in_fragments_are_named() {
 }
 
 fn connections_that_are_turned_away_are_counted() {
+    need(&["nft"]);
     let field = Field::new();
     let others = format!("tcp dport != {}", field.service.port);
     let rule = "'tcp flags & (syn|ack) == syn' 'tcp sport & 2 == 2' reject with tcp reset";
@@ -110,6 +102,7 @@ fn connections_that_are_turned_away_are_counted() {
 }
 
 fn the_congestion_control_of_a_route_gives_way() {
+    need(&["ip"]);
     let field = Field::new();
     for host in &field.gap.hosts {
         shell(host, "ip route change 10.0.0.0/24 dev eth0 congctl cubic");
@@ -123,20 +116,20 @@ fn the_congestion_control_of_a_route_gives_way() {
 /// A client that waits behind another, and whose path dies, gives way to one that comes after it.
 fn a_client_that_is_gone_leaves_the_queue() {
     let field = Field::new();
-    let link = &field.service.link;
-    let local = |words: &str| command(&field, 1, link, words);
-    let mut first = Owned(local("tcp -t 14s").stdout(Stdio::null()).spawn().unwrap());
-    thread::sleep(Duration::from_secs(1));
-    let mut waits = command(&field, 0, link, "tcp -t 60s");
-    let mut waits = Owned(waits.stderr(Stdio::piped()).spawn().unwrap());
+    let start = |host: usize, words: &str| {
+        let mut command = field.command(host, &field.service.link, words);
+        let piped = command.arg("--no-log").stdout(Stdio::piped());
+        Owned(piped.stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let mut first = start(1, "tcp -t 14s");
+    let mut printed = BufReader::new(first.0.stdout.take().unwrap());
+    read_until(&mut printed, "    1 s  ");
+    let mut waits = start(0, "tcp -t 60s");
     let mut said = BufReader::new(waits.0.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("another test has the host") {
-        assert_ne!(said.read_line(&mut line).unwrap(), 0, "{line}");
-    }
+    read_until(&mut said, "another test has the host");
     field.set_path(false);
     let began = Instant::now();
-    assert!(local("tcp -t 300ms").output().unwrap().status.success());
+    assert!(start(1, "tcp -t 300ms").0.wait().unwrap().success());
     assert!(first.0.wait().unwrap().success());
     assert!(began.elapsed() < Duration::from_secs(30));
 }

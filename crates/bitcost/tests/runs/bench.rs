@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 pub use std::fs;
 use std::fs::File;
+use std::io::BufRead;
 pub use std::io::{Read, Write};
 pub use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 pub use std::os::unix::fs::PermissionsExt;
@@ -312,6 +313,29 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A text as one line, whatever it was folded at.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Ignores the trial if one of these programs is not installed.
+pub fn need(programs: &[&str]) {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let is_installed = |name: &str| path.split(':').any(|at| Path::new(at).join(name).exists());
+    if let Some(missing) = programs.iter().find(|name| !is_installed(name)) {
+        bitcost_testkit::ignore(&format!("{missing} is not installed"));
+    }
+}
+
+/// What a program prints until it has said these words, which it must.
+pub fn read_until(output: &mut impl BufRead, words: &str) -> String {
+    let mut printed = String::new();
+    while !printed.contains(words) {
+        assert_ne!(output.read_line(&mut printed).unwrap(), 0, "{printed}");
+    }
+    printed
 }
 
 #[derive(Debug)]

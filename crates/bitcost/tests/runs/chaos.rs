@@ -13,13 +13,6 @@ bitcost_testkit::trials! {
 /// The time limit of a trial, on a machine that is also busy with other tests.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Ignores the trial if one of these programs is not installed.
-fn need(programs: &[&str]) {
-    if let Some(missing) = programs.iter().find(|name| !is_installed(name)) {
-        bitcost_testkit::ignore(&format!("{missing} is not installed"));
-    }
-}
-
 fn deaths_at_any_step_leave_the_hosts_restored() {
     need(&["ethtool", "ip", "tc", "nsenter", "unshare"]);
     let seed = std::process::id().into();
@@ -55,10 +48,4 @@ fn whole_run_on_an_unusual_host_restores_it() {
         }
         Err(reason) => bitcost_testkit::ignore(&reason),
     }
-}
-
-fn is_installed(name: &str) -> bool {
-    let path = std::env::var("PATH").unwrap_or_default();
-    path.split(':')
-        .any(|folder| Path::new(folder).join(name).exists())
 }

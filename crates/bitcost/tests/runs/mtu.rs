@@ -22,7 +22,7 @@ fn messages_that_do_not_fit_are_named_with_what_fits() {
     let tested = |options: &str| {
         let words = format!("test {options} --no-log -t 1s");
         let done = bench.bitcost(&split(&words)).with_code(0);
-        [done.stderr, done.stdout].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        [done.stderr, done.stdout].map(|text| one_line(&text))
     };
     let (of_stream, of_requests) = ("-l", "--request-size and --response-size");
     for (options, size, mtu, fragments, remedy, most) in [

@@ -6,7 +6,7 @@ use crate::server::Owned;
 use crate::service::Service;
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_testkit::gap::Gap;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 
 bitcost_testkit::trials! {
     PrivateNetwork: an_outage_is_named_with_its_times, a_path_that_dies_leaves_what_was_measured;
@@ -50,19 +50,21 @@ impl Field {
         monotonic_ns()
     }
 
+    /// `bitcost test` at one of the hosts, to the service of this link.
+    pub fn command(&self, host: usize, link: &str, words: &str) -> Command {
+        let (workload, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let words = format!("test {workload} {link} {rest}");
+        let mut command = self.bench.command(&program(), &split(&words));
+        self.gap.hosts[host].put(&mut command);
+        command
+    }
+
     /// Makes a test, in whose third second something happens; returns what it printed and its exit code.
     fn test<T>(&self, words: &str, happens: impl FnOnce() -> T) -> (String, Option<i32>, T) {
-        let (workload, rest) = words.split_once(' ').unwrap_or((words, ""));
-        let words = format!("test {workload} {} {rest}", self.service.link);
-        let program = Path::new(env!("CARGO_BIN_EXE_bitcost"));
-        let mut command = self.bench.command(program, &split(&words));
-        self.gap.hosts[0].put(&mut command);
+        let mut command = self.command(0, &self.service.link, words);
         let mut process = Owned(command.stdout(Stdio::piped()).spawn().unwrap());
         let mut output = BufReader::new(process.0.stdout.take().unwrap());
-        let mut printed = String::new();
-        while !printed.contains("    2 s  ") {
-            assert_ne!(output.read_line(&mut printed).unwrap(), 0, "{printed}");
-        }
+        let mut printed = read_until(&mut output, "    2 s  ");
         let happened = happens();
         output.read_to_string(&mut printed).unwrap();
         (printed, process.0.wait().unwrap().code(), happened)

@@ -100,7 +100,7 @@ fn interrupted_test_says_what_it_does_not_know() {
     }
     let until = " of 30 s: stopped by the user";
     done.assert_prints("interrupted after ");
-    let printed = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let printed = one_line(&done.stdout);
     assert_says(&printed, &[until, "bit/s", "cost "]);
     let folder = bench.execution();
     let shown = bench
