@@ -151,14 +151,13 @@ fn figures(run: &RunView) -> Vec<Block> {
 /// of the run's seconds, and those of the whole connection where these are more.
 fn retransmitted(run: &RunView) -> Option<String> {
     let whole = figure_of(run, "retransmits")? as usize;
+    let window = retransmitted_in_window(run).map(|count| count as usize);
     let said = |count: usize| format!("{} retransmitted", counted(count, "segment"));
-    Some(
-        match retransmitted_in_window(run).map(|count| count as usize) {
-            Some(window) if window == whole => said(window),
-            Some(window) => format!("{} ({whole} with warm-up and cooldown)", said(window)),
-            None => format!("{} (with warm-up and cooldown)", said(whole)),
-        },
-    )
+    Some(match window {
+        Some(window) if window == whole => said(window),
+        Some(window) => format!("{} ({whole} with warm-up and cooldown)", said(window)),
+        None => format!("{} (with warm-up and cooldown)", said(whole)),
+    })
 }
 
 /// `0.20 µs/KiB [0.15, 0.27] to send, 0.46 [0.34, 0.62] to receive`: CPU time at both ends.

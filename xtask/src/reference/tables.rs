@@ -129,12 +129,11 @@ pub fn limiters() -> String {
          needs, and how often the verdict is right.\n\n| verdict | in JSON | what to change |\n|---|---|---|\n",
     );
     for row in LIMITERS {
-        text += &format!(
-            "| {} | `{}` | {} |\n",
-            cell(row.title),
-            row.name,
-            cell(row.remedy)
-        );
+        let remedy = match row.remedy {
+            "" => "–".to_owned(),
+            words => cell(words),
+        };
+        text += &format!("| {} | `{}` | {remedy} |\n", cell(row.title), row.name);
     }
     text
 }
