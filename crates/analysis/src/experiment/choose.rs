@@ -1,6 +1,8 @@
 //! Which changes an experiment takes from the table: for a proof large ones of what is suspected, to improve a test what
 //! relaxes its bottleneck.
 
+use std::collections::BTreeMap;
+
 use bitcost_model::Invalid;
 use bitcost_model::search::Goal;
 use bitcost_model::units::parse_bytes;
@@ -71,7 +73,7 @@ pub(super) const STAGES: usize = 3;
 const BUSY: f64 = 0.5;
 
 /// Changes that relax, before what takes away.
-const FIRST: usize = 1;
+const FIRST: usize = 2;
 
 /// What one connection may lack, and what all of them share.
 const OF_ONE: [&str; 3] = [LARGER_RECEIVE, LARGER_SEND, CONGESTION];
@@ -116,14 +118,27 @@ pub(super) fn of_stage(
             }
         }
     }
-    // Some of what relaxes comes first, then what takes away, then the rest.
+    // Some of what relaxes comes first, one of each kind, then what takes away, then the rest.
     let (relaxing, taking): (Vec<Change>, Vec<Change>) = std::mem::take(&mut offers.changes)
         .into_iter()
         .partition(|one| one.row.relaxes());
-    let mut relaxing = relaxing.into_iter();
+    let mut relaxing = by_turns(relaxing).into_iter();
     offers.changes.extend(relaxing.by_ref().take(FIRST));
     offers.changes.extend(taking.into_iter().chain(relaxing));
     offers
+}
+
+/// The first change of each row, then the second of each, and so on.
+fn by_turns(changes: Vec<Change>) -> Vec<Change> {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    let turn = |one: Change| {
+        let count = counts.entry(one.row.name).or_default();
+        *count += 1;
+        (*count, one)
+    };
+    let mut turns: Vec<(u32, Change)> = changes.into_iter().map(turn).collect();
+    turns.sort_by_key(|(turn, _)| *turn);
+    turns.into_iter().map(|(_, one)| one).collect()
 }
 
 /// Of sizes of the same setting one, and all else.

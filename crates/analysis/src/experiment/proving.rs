@@ -9,7 +9,7 @@ use super::round::Round;
 use crate::explain::{NotTried, Outcome, Proof};
 
 /// The changes of a round that tries each of them once: at least and at most.
-const BATCH: [usize; 2] = [2, 5];
+const BATCH: [usize; 2] = [2, 4];
 
 /// Such a round takes one part in so many of the time that is left.
 const PARTS: usize = 4;
@@ -49,10 +49,12 @@ impl<'a> Proving<'a> {
         if judged.is_contradicted || (is_proved && (is_faster || self.stage > 1)) {
             return None;
         }
-        // More flows are faster whatever holds one of them: what that is comes first where there is time.
+        // More flows are faster whatever holds one of them, and less of a resource does not say what helps: what does comes
+        // first where there is time.
         let is_late =
             (self.stage > 1 && self.left.is_empty()) || runs < BATCH[1] + 2 * PAIRS as usize;
-        if let Some(one) = contender(&judged.seen).filter(|one| is_late || !one.is_of_flows()) {
+        let is_answer = |one: &&Seen| one.gain().is_some() && !one.is_of_flows();
+        if let Some(one) = contender(&judged.seen).filter(|one| is_late || is_answer(one)) {
             return Some((vec![one.change.clone()], PAIRS - one.tried.blocks));
         }
         let gain = judged.more_flows_gain();

@@ -42,6 +42,9 @@ pub struct Load {
     pub spread: Option<[f64; 2]>,
 }
 
+/// Of so many parts or more all but the fastest and the slowest are compared.
+const MANY_PARTS: usize = 6;
+
 /// The length of the parts whose rates are compared, in seconds, and in round trips.
 const PART_S: f64 = 0.5;
 const PART_RTTS: f64 = 10.0;
@@ -132,8 +135,13 @@ fn steadiness(run: &RunView, rtt_us: f64) -> Option<(f64, [f64; 2])> {
         }
     }
     let mean = series::mean(&parts).filter(|mean| *mean > 0.0)?;
-    let least = parts.iter().copied().fold(mean, f64::min);
-    let most = parts.iter().copied().fold(mean, f64::max);
+    parts.sort_by(f64::total_cmp);
+    let counted = match parts.len() >= MANY_PARTS {
+        true => &parts[1..parts.len() - 1],
+        false => &parts,
+    };
+    let least = counted.iter().copied().fold(mean, f64::min);
+    let most = counted.iter().copied().fold(mean, f64::max);
     let ramp_s = ramp.iter().map(|(seconds, _)| seconds).sum();
     Some((ramp_s, [least / mean, most / mean]))
 }

@@ -1,6 +1,6 @@
 //! Where the runs of an experiment are made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use bitcost_analysis::experiment::{Base, Change, How, Round, Run};
@@ -30,6 +30,8 @@ pub struct Bench<'a, 'b> {
     pub progress: &'a mut dyn Progress,
     /// The rounds that were begun.
     pub rounds: u32,
+    /// The events of the last run with each change.
+    pub ended: BTreeMap<Changes, Vec<Event>>,
 }
 
 impl Bench<'_, '_> {
@@ -96,11 +98,11 @@ impl Bench<'_, '_> {
             }
             for place in shuffled(round.conditions.len(), u64::from(number), block) {
                 let conditions = &round.conditions[place];
-                let Some(outcome) = self.run(conditions)? else {
-                    return Ok(Ending::Interrupted);
-                };
                 let change = place.checked_sub(1).map(|place| &round.changes[place].how);
                 let settings = change.map_or_else(Changes::new, |how| how.settings.clone());
+                let Some(outcome) = self.run(&settings, conditions)? else {
+                    return Ok(Ending::Interrupted);
+                };
                 let measured = outcome.as_ref().map_err(|why| why.0.clone());
                 self.tried(
                     settings,
@@ -120,24 +122,28 @@ impl Bench<'_, '_> {
             .message(&format!("experiments failed: {error}"));
     }
 
-    /// Makes one short run; absent where the user stopped it.
+    /// Makes one run with these changes; absent where the user stopped it.
     pub(super) fn run(
         &mut self,
+        changes: &Changes,
         conditions: &Conditions,
     ) -> Result<Option<Result<Run, Unavailable>>, ExecuteError> {
         let (facts, plan) = (self.facts, Plan::of_one(conditions.clone()));
         let mut outcome = Err(Unavailable("it has no result".to_owned()));
+        let mut events = Vec::new();
         let mut sink = |event: Event| {
-            match event {
+            match &event {
                 Event::RunEnded {
                     sender, receiver, ..
-                } => outcome = Run::of(facts, [&sender, &receiver], conditions),
-                Event::RunFailed { reason, .. } => outcome = Err(Unavailable(reason)),
+                } => outcome = Run::of(facts, [sender, receiver], conditions),
+                Event::RunFailed { reason, .. } => outcome = Err(Unavailable(reason.clone())),
                 _ => {}
             }
+            events.push(event);
             Ok(())
         };
         let ending = self.session.execute(&plan, &BTreeSet::new(), &mut sink)?;
+        self.ended.insert(changes.clone(), events);
         Ok((ending == Ending::Complete).then_some(outcome))
     }
 
@@ -169,19 +175,15 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Makes the test with these changes once; without findings where it has no result. `place` is the event that describes
-    /// the hosts.
-    pub fn test(
-        &mut self,
+    /// What the last run with these changes shows, as a test of its own. `place` is the event that describes the hosts.
+    pub fn found(
+        &self,
         (first, place): (&Findings, &Event),
         conditions: &Conditions,
-        changes: Changes,
-    ) -> Result<(Ending, Option<(Findings, Base)>), ExecuteError> {
+        changes: &Changes,
+    ) -> Result<Findings, ExecuteError> {
         let summary = &first.summary;
-        let plan = Plan::of_one(Conditions {
-            mode_auto: false,
-            ..conditions.clone()
-        });
+        let plan = Plan::of_one(conditions.clone());
         let mut events = vec![
             Event::ExecutionBegan {
                 format: FORMAT,
@@ -192,20 +194,35 @@ impl Bench<'_, '_> {
                 study_text: summary.study.text.clone(),
                 lab_text: summary.study.lab_text.clone(),
             },
-            Event::Planned { plan: plan.clone() },
+            Event::Planned { plan },
             place.clone(),
         ];
-        let mut sink = |event| {
-            events.push(event);
-            Ok(())
-        };
-        let ending = self.session.execute(&plan, &BTreeSet::new(), &mut sink)?;
+        events.extend(self.ended.get(changes).cloned().unwrap_or_default());
         let found = Findings::of_events(first.name.clone(), events);
-        let found = found.map_err(|error| ExecuteError::Usage(error.to_string()))?;
-        let base = Base::of(&found).filter(|_| ending == Ending::Complete);
-        let outcome = base.as_ref().ok_or_else(|| "it has no result".to_owned());
-        self.tried(changes, conditions, outcome.map(|base| (base.rate, None)))?;
+        found.map_err(|error| ExecuteError::Usage(error.to_string()))
+    }
+
+    /// Makes the test with these changes once; without findings where it has no result.
+    pub fn test(
+        &mut self,
+        (first, place): (&Findings, &Event),
+        conditions: &Conditions,
+        changes: Changes,
+    ) -> Result<(Ending, Option<(Findings, Base)>), ExecuteError> {
+        let conditions = Conditions {
+            mode_auto: false,
+            ..conditions.clone()
+        };
+        let outcome = self.run(&changes, &conditions)?;
+        let found = self.found((first, place), &conditions, &changes)?;
+        let base = Base::of(&found).filter(|_| outcome.is_some());
+        let measured = base.as_ref().ok_or_else(|| "it has no result".to_owned());
+        self.tried(changes, &conditions, measured.map(|base| (base.rate, None)))?;
         self.rounds += 1;
+        let ending = match outcome {
+            Some(_) => Ending::Complete,
+            None => Ending::Interrupted,
+        };
         Ok((ending, base.map(|base| (found, base))))
     }
 }

@@ -4,7 +4,7 @@ use bitcost_analysis::experiment::BlackHole;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::search::Decision;
+use bitcost_model::search::{Changes, Decision};
 
 use super::bench::Bench;
 use crate::error::ExecuteError;
@@ -48,7 +48,9 @@ fn tried(bench: &mut Bench, hole: &mut BlackHole) -> Result<Option<f64>, Stopped
         if (bench.allows)(&conditions).is_err() {
             conditions.warmup_ms = 0;
         }
-        let run = bench.run(&conditions).map_err(Stopped::Failed)?;
+        let run = bench
+            .run(&Changes::new(), &conditions)
+            .map_err(Stopped::Failed)?;
         Ok(run.ok_or(Stopped::ByUser)?.ok().map(|run| run.rate))
     };
     let [small, full] = hole.bounds();
