@@ -107,6 +107,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "each_second",
         "`bitcost report` draws a run of each cell over time, and `show --rows intervals` prints every run",
     ),
+    (
+        "shell",
+        "`bitcost lab exec NODE` starts a program in a node, and `bitcost lab set` and `show` change and draw the lab",
+    ),
     ("--from", "use `bitcost studies NAME > FILE`"),
     (
         "--idle idle",
