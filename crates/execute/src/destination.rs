@@ -8,7 +8,6 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::study::{Cell, LabSpec};
 use bitcost_study::Study;
-use bitcost_study::topology::{Warning, warnings};
 
 use crate::embedded::{self, NO_EMULATOR};
 use crate::error::ExecuteError;
@@ -79,15 +78,6 @@ impl Destination {
                 "whether the hosts can be reached, their MTU, and whether they have the offloads, queueing disciplines, congestion controls, sysctls and CPUs that are requested"
             }
         }
-    }
-
-    /// The warnings about the study's lab; none between named hosts.
-    pub fn warnings(&self, study: &Study) -> Vec<Warning> {
-        let lab = self.lab(study);
-        let network = lab.and_then(|lab| Some((lab, lab.network.as_ref()?)));
-        network.map_or(Vec::new(), |(lab, network)| {
-            warnings(network, Some((lab.sender.as_str(), lab.receiver.as_str())))
-        })
     }
 
     pub fn lab<'a>(&self, study: &'a Study) -> Option<&'a LabSpec> {

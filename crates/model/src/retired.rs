@@ -111,6 +111,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "shell",
         "`bitcost lab exec NODE` starts a program in a node, and `bitcost lab set` and `show` change and draw the lab",
     ),
+    (
+        "--hints",
+        "`bitcost test` names the queue, the burst or the delay that limits",
+    ),
     ("--from", "use `bitcost studies NAME > FILE`"),
     (
         "--idle idle",

@@ -1,14 +1,12 @@
-//! The emulator of a lab's links, and warnings about a lab.
+//! The emulator of a lab's links.
 
 use bitcost_execute::labs;
 use bitcost_model::Invalid;
 use bitcost_model::shaping::DelayBackend;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::Topology;
-use bitcost_study::topology::Warning;
 
 use crate::failure::Failure;
-use crate::output;
 
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct Backend {
@@ -41,11 +39,5 @@ impl Backend {
     fn with(self, set: impl FnOnce(DelayBackend) -> Result<(), Invalid>) -> Result<(), Failure> {
         let set = self.delay_backend.map_or(Ok(()), set);
         set.map_err(|why| Failure::Usage(format!("--delay-backend {why}")))
-    }
-}
-
-pub fn say_warnings(warnings: &[Warning]) {
-    for warning in warnings {
-        output::say(&format!("warning: {}: {}", warning.name, warning.message));
     }
 }

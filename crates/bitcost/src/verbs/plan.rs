@@ -9,7 +9,6 @@ use bitcost_study::mesh::Mesh;
 
 use crate::failure::Failure;
 use crate::options::against;
-use crate::options::lab::say_warnings;
 use crate::options::order::{Order, new_seed};
 use crate::options::place::Place;
 use crate::options::slow::refuse_slow;
@@ -45,9 +44,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
     }
     destination.check(&study)?;
-    if study.lab.running.is_none() {
-        say_warnings(&destination.warnings(&study));
-    }
     let place = destination.phrase(&study);
     let unchecked = destination.unchecked();
     output::folded(&text(&study, &plan, place, unchecked), HANGING)

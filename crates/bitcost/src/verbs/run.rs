@@ -14,7 +14,7 @@ use crate::format::Look;
 use crate::opened::report_cut;
 use crate::options::against;
 use crate::options::judging::Judging;
-use crate::options::lab::{Backend, say_warnings};
+use crate::options::lab::Backend;
 use crate::options::order::{Order, new_seed};
 use crate::options::place::Place;
 use crate::options::profile::ProfileOptions;
@@ -130,9 +130,6 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
             .backend
             .refuse("is for labs; leave it out between named hosts")?,
         Destination::Lab => arguments.backend.apply_to(&mut study.lab)?,
-    }
-    if !is_running {
-        say_warnings(&destination.warnings(&study));
     }
     let start = Start {
         measures_constants: !arguments.no_calibration,

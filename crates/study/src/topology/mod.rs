@@ -6,7 +6,6 @@ mod fill;
 mod lab;
 mod presets;
 mod shaping;
-mod warnings;
 mod write;
 
 pub use change::changes;
@@ -14,6 +13,5 @@ pub(crate) use lab::read;
 pub use lab::{LabFile, OR_FILE, is_file, parse, preset};
 pub use presets::{PRESETS, Preset, USUAL};
 pub use shaping::ShapingTable;
-pub use warnings::{Warning, warnings};
 pub(crate) use write::to_table;
 pub use write::to_toml;

@@ -3,7 +3,6 @@
 mod detached;
 mod down;
 mod exec;
-mod hints;
 mod ls;
 mod presets;
 mod running;

@@ -5,7 +5,6 @@ use bitcost_lab::state::Change;
 use bitcost_model::shaping::{Shaping, show_shaping};
 use bitcost_render::layout::folded_text;
 
-use super::hints;
 use crate::failure::Failure;
 use crate::output;
 use crate::terminal::columns;
@@ -17,16 +16,11 @@ const HANGING: usize = 4;
 pub struct Arguments {
     /// Name of the lab [default: the only one that is running]
     name: Option<String>,
-    /// Print hints about its queues, bursts and delays
-    #[arg(long)]
-    hints: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lab = super::running::named(arguments.name.as_deref(), "name one: bitcost lab show")?;
-    output::print(&text(&lab))?;
-    hints::say(&lab.state.topology, arguments.hints);
-    Ok(())
+    output::print(&text(&lab))
 }
 
 /// The drawing of a lab, and its changes; as wide as the terminal, if it is for one.

@@ -10,7 +10,7 @@ use bitcost_lab::{Host, Lab, Topology};
 use bitcost_model::Invalid;
 use bitcost_model::shaping::Shaping;
 
-use super::{detached, hints};
+use super::detached;
 use crate::failure::Failure;
 use crate::options::lab::Backend;
 use crate::output;
@@ -48,9 +48,6 @@ pub struct Arguments {
     /// This process keeps a lab that was started with --detach
     #[arg(long = detached::BACKGROUND, hide = true)]
     is_background: bool,
-    /// Print hints about its queues, bursts and delays
-    #[arg(long)]
-    hints: bool,
 }
 
 const LOOK: Duration = Duration::from_millis(250);
@@ -106,7 +103,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .ends_mut()
             .for_each(|end| end.egress = Shaping::default());
     }
-    hints::say(&topology, arguments.hints);
     let base = if is_name(&name) { name.as_str() } else { "lab" };
     let claim = Claim::take(arguments.name.as_deref(), base)?;
     // Whoever reads what this prints would wait for the end of the lab.

@@ -17,7 +17,6 @@ use bitcost_execute::Experiment;
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::{self, say_log};
-use crate::options::lab::say_warnings;
 use crate::outcome::check;
 use crate::output;
 use crate::signals::stop_on_signals;
@@ -49,10 +48,6 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     )?;
     let mut study = test.study()?;
     arguments.profile.apply(&mut study);
-    // In a running lab `lab show --hints` prints them.
-    if study.lab.running.is_none() {
-        say_warnings(&test.destination.warnings(&study));
-    }
     let look = &arguments.look;
     let is_improved = matches!(experiment, Some(Experiment::Improve(..)));
     let mut lines = match is_improved {
