@@ -14,7 +14,7 @@
 //! | journal | the changes that are not restored yet, on disk |
 //! | watchdog | the process that holds the journal and outlives the agent |
 //! | recovery | journals that no process holds any more |
-//! | channels and coalesce (tuning), governor, idle, mtu, offload, qdisc, receive_path, super_packets, sysctl | the knobs |
+//! | channels and coalesce (tuning), mtu, offload, qdisc, receive_path, super_packets, sysctl | the knobs |
 //! | snapshot | side effects: what the kernel may change along with a setting |
 //! | stress | threads that keep CPUs busy; not a knob, since there is nothing to restore |
 //! | describe | the facts of a device |
@@ -24,7 +24,6 @@ mod change_set;
 mod describe;
 mod device;
 mod error;
-mod governor;
 pub mod journal;
 mod knob;
 mod mtu;
@@ -45,7 +44,6 @@ pub use change_set::{ChangeSet, InEffect, Journal, NoJournal};
 pub use describe::describe;
 pub use device::{check as check_device, check_name as check_device_name};
 pub use error::HostError;
-pub use governor::Governor;
 pub use knob::{Knob, Scope};
 pub use mtu::Mtu;
 pub use offload::{Offloads, is_on};
@@ -63,9 +61,6 @@ pub use watchdog::{WATCHDOG_VERB, Watchdog};
 /// qdiscs, and a veth without GRO has no NAPI.
 pub static KNOBS: &[&dyn Knob] = &[
     &Sysctl,
-    &Governor {
-        root: "/sys/devices/system/cpu",
-    },
     &CHANNEL_COUNTS,
     &INTERRUPT_COALESCING,
     &Mtu,

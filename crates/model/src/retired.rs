@@ -115,6 +115,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "--hints",
         "`bitcost test` names the queue, the burst or the delay that limits",
     ),
+    (
+        "governor",
+        "`cpupower frequency-set -g NAME` sets it for all runs alike",
+    ),
     ("--from", "use `bitcost studies NAME > FILE`"),
     (
         "--idle idle",

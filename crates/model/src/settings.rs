@@ -15,8 +15,8 @@ use crate::conditions::kinds::{
 };
 use crate::cpu_list::parse_cpu_list;
 use crate::host_settings::{
-    CHANNELS, COALESCE, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Grammar, MTU, OFFLOADS,
-    QDISC, RPS_CPUS, STRESS, SYSCTL, SettingRequest, THREADED_NAPI,
+    CHANNELS, COALESCE, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Grammar, MTU, OFFLOADS, QDISC,
+    RPS_CPUS, STRESS, SYSCTL, SettingRequest, THREADED_NAPI,
 };
 use crate::modes::{self, Mode};
 use crate::near::{did_you_mean, near_or_all};
@@ -771,8 +771,6 @@ settings! {
             "Whether kernel threads, not soft interrupts, handle what the interfaces receive, where they have NAPI; a veth has it while GRO is on (default: unchanged)",
         Run "rps_cpus" None, host(&RPS_CPUS) [], ANY,
             "CPUs to which the interfaces' receive queues hand packets (RPS), such as `receiver: 1`, or `none`; root alone may set it (default: unchanged)",
-        Run "governor" None, host(&GOVERNOR) [], ANY,
-            "CPU frequency governor of the hosts (default: unchanged)",
         Run "stress" None, host(&STRESS) [], ANY,
             "Load on the hosts' CPUs during the run: threads (1), what they do, share of a CPU (100%), which CPUs (any) (default: none)";
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -250,7 +250,7 @@ fn governor(study: &Study) -> Vec<Warning> {
             name: "governor",
             weight: 0.05,
             found: format!("the {}'s frequency governor is {governor}", end.role.name()),
-            remedy: "use `--set governor=performance`, so that costs do not change with the load",
+            remedy: "use `cpupower frequency-set -g performance` there, so that costs do not change with the load",
             ..Warning::default()
         })
     };

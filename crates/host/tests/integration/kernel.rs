@@ -4,9 +4,9 @@ use std::fs;
 use std::process::Command;
 
 use bitcost_host::{
-    CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Governor,
-    HostError, INTERRUPT_COALESCING, Knob, Mtu, NoJournal, Offloads, Outcome, RPS_CPUS, RootQdisc,
-    Sysctl, THREADED_NAPI, Values, describe, is_on, single,
+    CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, HostError,
+    INTERRUPT_COALESCING, Knob, Mtu, NoJournal, Offloads, Outcome, RPS_CPUS, RootQdisc, Sysctl,
+    THREADED_NAPI, Values, describe, is_on, single,
 };
 use bitcost_model::host_settings::{HostSetting, Qdisc};
 use bitcost_model::settings::{Kind, find};
@@ -29,7 +29,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     channels_are_set_and_restored,
     threads_and_cpus_that_receive_are_set_and_restored,
     coalescing_is_set_and_restored_if_supported,
-    governor_is_set_and_restored,
     invalid_subject_is_refused,
     changes_are_restored_in_reverse_order,
     foreign_change_is_kept_and_reported,
@@ -428,37 +427,11 @@ fn coalescing_is_set_and_restored_if_supported() {
     });
 }
 
-/// The test uses files laid out as in sysfs, because virtual machines have no governor.
-fn governor_is_set_and_restored() {
-    let root = tempfile::tempdir().unwrap();
-    for cpu in ["cpu0", "cpu1"] {
-        let folder = root.path().join(cpu).join("cpufreq");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("scaling_governor"), "schedutil\n").unwrap();
-        let available = folder.join("scaling_available_governors");
-        fs::write(available, "performance schedutil\n").unwrap();
-    }
-    fs::create_dir_all(root.path().join("cpuidle")).unwrap();
-    let path: &'static str = root.path().to_str().unwrap().to_owned().leak();
-    let knob: &'static Governor = Box::leak(Box::new(Governor { root: path }));
-    assert_eq!(knob.subjects(), ["cpu0", "cpu1"]);
-    let file = root.path().join("cpu1/cpufreq/scaling_governor");
-    let mut change = held();
-    change
-        .set(knob, "cpu1", &request(knob, "cpu1", "performance"))
-        .unwrap();
-    assert_eq!(fs::read_to_string(&file).unwrap(), "performance");
-    assert_refused(knob, "cpu1", "performanse", &["did you mean `performance`"]);
-    assert_refused(knob, "cpu7", "performance", &["cpu7"]);
-}
-
 /// Names that would lead to other files or break a message, for every knob: they are set, and
 /// restored from a journal.
 fn invalid_subject_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let cpufreq = folder.path().join("cpufreq");
-    fs::create_dir_all(&cpufreq).unwrap();
-    let victim = cpufreq.join("scaling_governor");
+    let victim = folder.path().join("victim");
     fs::write(&victim, "untouched").unwrap();
     let (absolute, long) = (folder.path().to_str().unwrap(), "x".repeat(70_000));
     let hostile = ",.,..,../..,cpu0/../..,cpu,cpu-1,cpu0x,cpu99999999999,a/b,a b,a\n,net.ipv4.../../kernel/panic,\
@@ -489,7 +462,7 @@ fn invalid_subject_is_refused() {
 /// Names that look like a device's are refused since there is no such device, not for their form.
 fn is_a_subject(knob: &str, subject: &str) -> bool {
     let mut names = "cpu cpu-1 cpu0x cpu99999999999 kernel.panic net.".split(' ');
-    names.any(|name| name == subject) && !["governor", "sysctl"].contains(&knob)
+    names.any(|name| name == subject) && knob != "sysctl"
 }
 
 fn changes_are_restored_in_reverse_order() {

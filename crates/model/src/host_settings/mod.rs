@@ -114,11 +114,6 @@ host_settings! {
     RPS_CPUS RpsCpus(Vec<u32>), "rps_cpus", "CPUS|none", "CPU numbers such as \"1\" or \"0-3\", or \"none\"",
         |text| (text == "none").then(Vec::new).or_else(|| parse_cpu_list(text)).map(HostSetting::RpsCpus).map(one)
             .ok_or_else(|| Invalid(format!("`{text}` is not a list of CPUs")));
-    GOVERNOR Governor(String), "governor", "NAME", "the name of a governor such as \"performance\"",
-        |text| match !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
-            true => Ok(one(HostSetting::Governor(text.to_owned()))),
-            false => Err(Invalid(format!("`{text}` is not a name"))),
-        };
     STRESS Stress(Stress), "stress", "[N] FLAVOUR [P%] [on CPUS]",
         "workers, cpu or memory or syscall, per cent of a CPU, and CPUs, such as \"2 cpu 50% on 0-1\"",
         |text| parse_stress(text).map(HostSetting::Stress).map(one);
@@ -264,7 +259,6 @@ impl fmt::Display for HostSetting {
             HostSetting::ThreadedNapi(on) => f.write_str(if *on { "on" } else { "off" }),
             HostSetting::RpsCpus(cpus) if cpus.is_empty() => f.write_str("none"),
             HostSetting::RpsCpus(cpus) => f.write_str(&show_cpu_list(cpus)),
-            HostSetting::Governor(name) => f.write_str(name),
             HostSetting::Stress(stress) => write!(f, "{stress}"),
         }
     }
@@ -496,7 +490,6 @@ mod tests {
             ),
             (&COALESCE, "rx-usecs 10, adaptive_rx off"),
             (&CHANNELS, "rx 2 tx 2"),
-            (&GOVERNOR, "performance"),
             (&THREADED_NAPI, "receiver: off"),
             (&RPS_CPUS, "0-1,33"),
             (&STRESS, "cpu"),
@@ -526,7 +519,6 @@ mod tests {
         };
         for (setting, why) in [
             (HostSetting::Mtu(1), "mtu_bytes is `1`: `1` is not an MTU"),
-            (HostSetting::Governor("../x".to_owned()), "is not a name"),
             (sysctl("net.ipv4.ip_forward"), "is not set by a run"),
             (sysctl("net.ipv4.tcp_sack=0, net.ipv4.x"), "allowed: names"),
             (sysctl("kernel.panic"), "is not a name under net."),

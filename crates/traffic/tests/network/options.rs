@@ -253,7 +253,6 @@ channels host/tests/integration/kernel.rs fn channels_are_set_and_restored()
 coalesce host/tests/integration/kernel.rs fn coalescing_is_set_and_restored_if_supported()
 threaded_napi host/tests/integration/kernel.rs fn threads_and_cpus_that_receive_are_set_and_restored()
 rps_cpus host/tests/integration/kernel.rs fn threads_and_cpus_that_receive_are_set_and_restored()
-governor host/tests/integration/kernel.rs fn governor_is_set_and_restored()
 receiver_address bitcost/tests/runs/one_run.rs --receiver-address
 sender_cpus bitcost/tests/runs/one_run.rs --sender-cpus
 receiver_cpus bitcost/tests/runs/one_run.rs --receiver-cpus
