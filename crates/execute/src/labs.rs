@@ -38,22 +38,16 @@ pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<
     }
 }
 
-/// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit. `size` is the
-/// number of host pairs of the preset `dumbbell`, or of hosts of `star`; `options` are for MiniEdit.
+/// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit, for which
+/// `options` are.
 ///
 /// # Errors
 /// Usage, with the line of the error.
-pub fn find(name: &str, size: Option<u32>, options: Options) -> Result<NamedLab, ExecuteError> {
+pub fn find(name: &str, options: Options) -> Result<NamedLab, ExecuteError> {
     if !is_file(name) {
         let preset = Preset::named(name);
-        let preset = preset.map_err(|Invalid(why)| ExecuteError::Usage(why + OR_FILE))?;
-        let text = preset.text(size)?;
-        return read_lab(name, &format!("labs/{name}.toml"), &text);
-    }
-    if size.is_some() {
-        return Err(ExecuteError::Usage(
-            "--size is for the labs dumbbell and star".to_owned(),
-        ));
+        let preset = preset.map_err(|Invalid(why)| ExecuteError::Usage(why + OR_FILE));
+        return read_lab(name, &format!("labs/{name}.toml"), preset?.text);
     }
     let text = files::text(Path::new(name)).map_err(|error| {
         ExecuteError::Usage(format!(
@@ -106,7 +100,7 @@ pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
 /// path between them.
 pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError> {
     let usage = |why: String| ExecuteError::Usage(format!("{name}: {why}"));
-    let mut topology = find(name, None, Options::default())?.lab.topology;
+    let mut topology = find(name, Options::default())?.lab.topology;
     if let Some(mtu_bytes) = mtu_bytes {
         topology
             .links

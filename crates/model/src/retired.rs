@@ -119,6 +119,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "governor",
         "`cpupower frequency-set -g NAME` sets it for all runs alike",
     ),
+    (
+        "--size",
+        "write the hosts and links in a lab file; `bitcost lab presets switch` prints one",
+    ),
     ("--from", "use `bitcost studies NAME > FILE`"),
     (
         "--idle idle",

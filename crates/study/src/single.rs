@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn the_lab_of_a_file_reads_back() {
-        let text = Preset::find("lab15").unwrap().text(None).unwrap();
-        let topology = parse("mine.toml", &text).unwrap();
+        let text = Preset::find("lab15").unwrap().text;
+        let topology = parse("mine.toml", text).unwrap();
         let lab = LabSpec::new("mine", topology, None, None).unwrap();
         let study = single(&conditions(&[]), &[], Some(&lab)).study().unwrap();
         assert_eq!(study.lab, lab);

@@ -288,8 +288,6 @@ pub struct ClaimTable {
 pub struct LabTable {
     /// The lab that the other keys change: an embedded one (`bitcost lab presets`); in a study also the path of a lab file (.toml) or of a MiniEdit file (.mn), relative to the study.
     pub topology: Option<As<Topology>>,
-    /// Pairs of hosts of `dumbbell`, or hosts of `star`.
-    pub size: Option<As<Whole<1, 999_999>>>,
     /// Nodes that are hosts.
     pub hosts: Option<Vec<String>>,
     /// Nodes that are bridges.

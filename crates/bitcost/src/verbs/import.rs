@@ -214,7 +214,7 @@ fn file_name(name: &str) -> String {
 /// Prints a MiniEdit file as a lab file; comments at its start list what has no counterpart.
 fn print_lab(file: &Path, mininet_compat: bool) -> Result<(), Failure> {
     let file = file.to_string_lossy();
-    let lab = labs::find(&file, None, Options { mininet_compat })?.lab;
+    let lab = labs::find(&file, Options { mininet_compat })?.lab;
     let mut text = format!("# From {}.\n", file.escape_debug());
     lab.warnings
         .iter()

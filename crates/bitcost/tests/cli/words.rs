@@ -137,12 +137,8 @@ fn embedded_labs_are_listed_and_printed() {
         .lines()
         .map(|line| line.split(' ').next().unwrap().to_owned())
         .collect();
-    assert_eq!(
-        names,
-        ["wire", "pair", "switch", "lab15", "dumbbell", "star"]
-    );
+    assert_eq!(names, ["wire", "pair", "switch", "lab15"]);
     assert!(printed(&["lab", "presets", "lab15"]).contains("[egress.s1-eth2]\ndelay = \"20ms\""));
-    assert!(printed(&["lab", "presets", "star", "--size", "9"]).contains("\"h9\""));
 }
 
 #[test]

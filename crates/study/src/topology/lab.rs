@@ -87,10 +87,6 @@ fn from_file(node: &Node, table: &LabTable, name: &str, read: Option<LabFile>) -
         Ok(text) => text,
         Err(why) => return node.at("topology").error(why),
     };
-    if table.size.is_some() {
-        let message = "`size` is only for presets that have several sizes";
-        return node.at("size").error(message);
-    }
     let folder = node.source.file.rsplit_once('/');
     let file = match folder {
         Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
@@ -128,16 +124,12 @@ pub fn preset(name: &str, mtu_bytes: u32, napi: Napi) -> Result<Topology, Invali
     Ok(parse(name, &text)?)
 }
 
-fn from_preset(node: &Node, table: &LabTable, name: &str) -> Option<Draft> {
+fn from_preset(node: &Node, name: &str) -> Option<Draft> {
     let preset = match Preset::named(name) {
         Ok(preset) => preset,
         Err(Invalid(why)) => return node.at("topology").error(why + OR_FILE),
     };
-    let text = match preset.text(table.size.as_ref().map(|size| size.0)) {
-        Ok(text) => text,
-        Err(Invalid(why)) => return node.at("size").error(why),
-    };
-    other(node, &format!("labs/{name}.toml"), &text)
+    other(node, &format!("labs/{name}.toml"), preset.text)
 }
 
 impl Draft {
@@ -156,7 +148,7 @@ impl Draft {
         let named = table.topology.as_ref().map(|name| name.0.as_str());
         let mut draft = match named.or(usual) {
             Some(name) if is_file(name) => from_file(node, &table, name, file)?,
-            Some(name) => from_preset(node, &table, name)?,
+            Some(name) => from_preset(node, name)?,
             None => Draft::default(),
         };
         draft.read(node, table)?;

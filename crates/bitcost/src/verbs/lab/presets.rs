@@ -9,9 +9,6 @@ use crate::output;
 pub struct Arguments {
     /// Lab that is printed as a lab file, to be copied and changed [default: list all]
     name: Option<String>,
-    /// Number of host pairs of `dumbbell`, or of hosts of `star` [default: 2 pairs, 4 hosts]
-    #[arg(long, value_name = "N")]
-    size: Option<u32>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -20,6 +17,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .iter()
             .try_for_each(|preset| output::line(&format!("{:<9} {}", preset.name, preset.about)));
     };
-    let preset = Preset::named(name)?;
-    output::print(&preset.text(arguments.size)?)
+    output::print(Preset::named(name)?.text)
 }

@@ -24,9 +24,6 @@ pub struct Arguments {
     /// Name of the running lab [default: that of the preset or file, with a number if it is taken]
     #[arg(long, value_parser = parse_name)]
     name: Option<String>,
-    /// Number of host pairs of the lab `dumbbell`, or of hosts of `star` [default: 2 pairs, 4 hosts]
-    #[arg(long, value_name = "N")]
-    size: Option<u32>,
     /// For MiniEdit files: turn GRO off at both endpoints of each link with options, as Mininet
     /// does
     #[arg(long)]
@@ -84,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = Options {
         mininet_compat: arguments.mininet_compat,
     };
-    let NamedLab { name, lab } = labs::find(&arguments.lab, arguments.size, options)?;
+    let NamedLab { name, lab } = labs::find(&arguments.lab, options)?;
     let mut topology = lab.topology;
     arguments.backend.apply(&mut topology)?;
     bitcost_execute::check_restored()?;
