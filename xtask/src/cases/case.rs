@@ -23,6 +23,9 @@ pub struct Case {
     pub half_right: Vec<String>,
     /// `rate`, `latency` or `loss`.
     pub metric: String,
+    /// How a test makes its traffic, where that is no row of `own.toml`.
+    #[serde(skip_serializing)]
+    pub bitcost: Own,
 }
 
 /// How a test makes the traffic, as `own.toml` describes it.
@@ -49,19 +52,20 @@ impl Table {
     /// The cases below a folder whose name contains this, in the order of their names.
     pub fn cases(&self, folder: &Path, only: &str) -> Result<Vec<(Case, Own)>> {
         let mut list = Command::new("sh");
-        let list = list.args(["-c", "ls -d */cases/*/"]).current_dir(folder);
+        let list = list.args(["-c", "ls -d */cases/*/ [0-9]*/ 2>&-; :"]);
+        let list = list.current_dir(folder);
         let mut cases = Vec::new();
         for line in output(list)?.lines() {
             let name = line.trim_end_matches('/').replacen("/cases/", "/", 1);
             if !name.contains(only) {
                 continue;
             }
+            let place = folder.join(line);
+            let text = std::fs::read_to_string(place.join("case.toml")).context(name.clone())?;
+            let case: Case = toml_edit::de::from_str(&text).context(name.clone())?;
             let row = self.own.get(name.split('-').next().unwrap_or_default());
-            let mut own = row.cloned().unwrap_or_default();
-            own.folder = folder.join(line);
-            let file = own.folder.join("case.toml");
-            let text = std::fs::read_to_string(file).context(name.clone())?;
-            let case = toml_edit::de::from_str(&text).context(name.clone())?;
+            let mut own = row.unwrap_or(&case.bitcost).clone();
+            own.folder = place;
             cases.push((Case { name, ..case }, own));
         }
         Ok(cases)

@@ -17,7 +17,7 @@ use table::{Row, table};
 /// Which cases, and where their results are kept.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The folder of cases, which has them as GROUP/cases/NN-NAME
+    /// The folder of cases, such as bench/cases, which has them as NN-NAME or GROUP/cases/NN-NAME
     #[arg(required_unless_present = "table")]
     folder: Option<PathBuf>,
     /// Cases whose name contains this
