@@ -1,0 +1,3 @@
+#!/bin/bash
+. "$(dirname "$0")/../lib/lib.sh"
+iperf -u -b 40M -l 1400 $([ -e "$STATE/small" ] && echo "-w 8192")

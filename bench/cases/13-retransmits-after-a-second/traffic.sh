@@ -1,0 +1,3 @@
+#!/bin/bash
+. "$(dirname "$0")/../lib/lib.sh"
+ask rr 200 200
