@@ -1,0 +1,3 @@
+#!/bin/bash
+. "$(dirname "$0")/../lib/lib.sh"
+line delay=1 work=10 queue=20

@@ -1,0 +1,3 @@
+#!/bin/bash
+. "$(dirname "$0")/../lib/lib.sh"
+line delay=5 rate=50 queue=40
