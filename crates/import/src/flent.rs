@@ -4,9 +4,8 @@ use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 use jiff::Timestamp;
 
-use crate::iperf3::mean;
 use crate::json::{Node, documents};
-use crate::run::{Run, Runs};
+use crate::run::{Run, Runs, mean};
 
 pub(crate) fn is(text: &str) -> bool {
     let text = text.trim_start();

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::execution::WRITTEN_BY;
 use crate::json::{self, MOST_KEYS, Node, documents, without_nan};
-use crate::run::{Run, Runs, Way};
+use crate::run::{Done, Run, Runs, Sums, Way, mean};
 
 pub(crate) fn is(text: &str) -> bool {
     let has = |keys: [&str; 2]| keys.iter().all(|key| text.contains(key));
@@ -21,18 +21,17 @@ pub(crate) fn is(text: &str) -> bool {
 
 fn is_document(node: &Node) -> bool {
     let is = |(key, begin)| node.get(key).is_some_and(|value| value.starts_with(begin));
-    node.get("event").is_some() && node.get("data").is_some()
-        || [("start", '{'), ("end", '{'), ("intervals", '[')]
-            .into_iter()
-            .any(is)
+    let mut parts = [("start", '{'), ("end", '{'), ("intervals", '[')].into_iter();
+    node.get("event").is_some() && node.get("data").is_some() || parts.any(is)
 }
 
-pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
+pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
     let text = without_nan(text);
+    let document = None;
     let mut reader = Reader {
         file,
         runs,
-        document: None,
+        document,
     };
     let broken = documents(&text, is_document, &mut |node| reader.take(node))?;
     reader.end()?;
@@ -68,14 +67,15 @@ struct Reader<'a, 'r, 't> {
 }
 
 impl<'a> Reader<'a, '_, '_> {
-    fn take(&mut self, node: Node<'a>) -> Result<(), String> {
+    fn take(&mut self, node: Node<'a>) -> Done {
         let Some(event) = node.text("event") else {
             self.document.take_if(|last| last.is_of_events);
             self.end()?;
-            self.document = Some(Document {
+            let whole = Document {
                 node,
                 ..Document::default()
-            });
+            };
+            self.document = Some(whole);
             return Ok(());
         };
         // The server's output may come before the client's start.
@@ -97,43 +97,38 @@ impl<'a> Reader<'a, '_, '_> {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), String> {
-        let Some(mut document) = self.document.take() else {
+    fn end(&mut self) -> Done {
+        let Some(Document {
+            node,
+            mut intervals,
+            ..
+        }) = self.document.take()
+        else {
             return Ok(());
         };
-        let within = document.node.node("intervals").0.into_iter();
-        document
-            .intervals
-            .extend(within.map(|(_, interval)| interval));
-        let mut run = document.run(self.file);
+        let within = node.node("intervals").0.into_iter();
+        intervals.extend(within.map(|(_, interval)| interval));
+        let test = Test::of(&node, intervals.first());
+        let mut run = Run::of("iperf3", self.file);
         run.imported.place = Some(format!("document {}", self.runs.count + 1));
-        self.runs.push(run)
-    }
-}
-
-impl Document<'_> {
-    fn run(&self, file: &str) -> Run {
-        let test = Test::of(self);
-        let mut run = Run::of("iperf3", file);
         let version = test.start.text("version");
         run.imported.tool_version =
             version.map(|version| version.trim_start_matches("iperf ").to_owned());
         let seconds = test.start.node("timestamp").number("timesecs");
         let began = seconds.and_then(|seconds| Timestamp::from_second(seconds as i64).ok());
         run.imported.began_at = began.map(|at| at.to_string());
-        test.levels(&mut run, self.node.text("title"));
-        test.sums(&mut run);
-        test.process_cpu(&mut run);
+        test.levels(&mut run, node.text("title"));
+        test.figures(&mut run);
         test.facts(&mut run);
-        for raw in &self.intervals {
+        for raw in &intervals {
             interval(&mut run, &Node::of(raw));
         }
-        run.error = self.node.text("error");
+        run.error = node.text("error");
         if run.error.is_none() && run.imported.figures.is_empty() {
             let silent = "the document has no result (its `end` is empty): the test did not finish";
             run.error = Some(silent.to_owned());
         }
-        run
+        self.runs.push(run)
     }
 }
 
@@ -145,10 +140,9 @@ struct Test<'a> {
 }
 
 impl<'a> Test<'a> {
-    fn of(document: &Document<'a>) -> Test<'a> {
-        let start = document.node.node("start");
-        let (test, end) = (start.node("test_start"), document.node.node("end"));
-        let first = document.intervals.first();
+    fn of(node: &Node<'a>, first: Option<&&'a RawValue>) -> Test<'a> {
+        let (start, end) = (node.node("start"), node.node("end"));
+        let test = start.node("test_start");
         let first = first.map_or_else(Node::default, |raw| Node::of(raw));
         // Versions up to 3.16 do not say it in their start; the sums do, and up to 3.10 the flows.
         let mut sums = end.0.iter().chain(&first.0);
@@ -159,16 +153,14 @@ impl<'a> Test<'a> {
         let ways: HashSet<bool> = flows.filter_map(|flow| flow.flag("sender")).collect();
         let says = |key| test.positive(key).is_some();
         let is_both = has_back || says("bidir") || says("bidirectional") || ways.len() == 2;
-        let direction = match says("reverse") {
-            _ if is_both => Direction::Both,
-            true => Direction::Reverse,
-            false => Direction::Forward,
-        };
-        // Only a server's document names the connection that it accepted.
-        let is_server = start.get("accepted_connection").is_some();
         let way = Way {
-            direction,
-            is_server,
+            direction: match says("reverse") {
+                _ if is_both => Direction::Both,
+                true => Direction::Reverse,
+                false => Direction::Forward,
+            },
+            // Only a server's document names the connection that it accepted.
+            is_server: start.get("accepted_connection").is_some(),
         };
         Test {
             start,
@@ -183,21 +175,17 @@ impl<'a> Test<'a> {
     fn levels(&self, run: &mut Run, title: Option<String>) {
         let (start, test) = (&self.start, &self.test);
         // The addresses of the host that wrote the document, and of the other.
-        let flow = start
-            .nodes("connected")
-            .into_iter()
-            .next()
-            .unwrap_or_default();
+        let flow = start.nodes("connected").into_iter().next();
+        let flow = flow.unwrap_or_default();
         let control = ["connecting_to", "accepted_connection"].map(|key| start.node(key));
         let remote = control.iter().find_map(|of| of.text("host"));
         let hosts = [flow.text("local_host"), remote.or(flow.text("remote_host"))];
         let plain = |host: String| host.trim_start_matches("::ffff:").to_owned();
         self.way.hosts(run, hosts.map(|host| host.map(plain)));
-        if !test.0.is_empty() {
-            run.level("direction", self.way.direction.name());
-        }
+        let direction = self.way.direction.name().to_owned();
         let protocol = test.text("protocol").map(|name| name.to_ascii_lowercase());
         for (factor, value) in [
+            ("direction", Some(direction).filter(|_| !test.0.is_empty())),
             ("protocol", protocol),
             ("brand", title.or(start.text("title"))),
             ("congestion_control", self.end.text("sender_tcp_congestion")),
@@ -233,19 +221,16 @@ impl<'a> Test<'a> {
         all.swap_remove(at)
     }
 
-    /// Of a direction: the rates that were sent and received, retransmissions, and of datagrams the
-    /// loss in per cent and the jitter in µs.
-    fn direction(&self, is_back: bool) -> [Option<f64>; 5] {
+    fn sums(&self, is_back: bool) -> Sums {
         let [mut sent, mut received, sum] =
             ["sum_sent", "sum_received", "sum"].map(|name| self.sum(name, is_back));
-        let own = match is_back {
-            true => self.way.own().other(),
-            false => self.way.own(),
-        };
-        let far = self.way.is_server.then(|| own.other());
+        // A server's document has zeros for the end that it does not describe.
+        let far = self.way.is_server.then(|| match is_back {
+            true => self.way.own(),
+            false => self.way.own().other(),
+        });
         // Where a UDP document has only this sum, it is the sender's.
         let is_alone = sent.0.is_empty() && far != Some(Role::Sender);
-        // A server's document has zeros for the end that it does not describe.
         for (end, of) in [(Role::Sender, &mut sent), (Role::Receiver, &mut received)] {
             if far == Some(end) && of.positive("bytes").is_none() {
                 *of = Node::default();
@@ -258,50 +243,26 @@ impl<'a> Test<'a> {
             None => (far != Some(Role::Receiver)).then_some(&sum),
         };
         let of_lost = |key| lost.and_then(|lost| lost.number(key));
-        [
-            rate_mbps(if is_alone { &sum } else { &sent }),
-            rate_mbps(&received),
-            sent.number("retransmits").filter(|_| !is_datagrams),
-            of_lost("lost_percent"),
-            of_lost("jitter_ms").map(|ms| ms * 1000.0),
-        ]
-    }
-
-    fn sums(&self, run: &mut Run) {
-        let own = self.direction(false);
-        let names = [
-            "send_throughput_mbps",
-            "throughput_mbps",
-            "retransmits",
-            "loss_pct",
-            "jitter_us",
-        ];
-        for (name, value) in names.into_iter().zip(own) {
-            run.figure(name, value);
-        }
-        run.derive_received();
-        if self.way.direction == Direction::Both {
-            let [sent, received, _, loss, _] = self.direction(true);
-            let derived = sent
-                .zip(loss)
-                .map(|(sent, lost)| sent * (1.0 - lost / 100.0));
-            let received = received.or(derived).filter(|rate| *rate > 0.0);
-            run.figure("background_throughput_mbps", received);
+        Sums {
+            sent: rate_mbps(if is_alone { &sum } else { &sent }),
+            received: rate_mbps(&received),
+            again: sent.number("retransmits").filter(|_| !is_datagrams),
+            loss_pct: of_lost("lost_percent"),
+            jitter_us: of_lost("jitter_ms").map(|ms| ms * 1000.0),
         }
     }
 
-    /// CPU time of iperf3's process at each endpoint that the document describes. `host` is where
-    /// the document was written: the client, unless it is a server's, which does not know the
-    /// client's.
-    fn process_cpu(&self, run: &mut Run) {
-        let cpu = self.end.node("cpu_utilization_percent");
-        for (name, raw) in &cpu.0 {
-            let is_remote = name.starts_with("remote");
+    /// The sums, and CPU time of iperf3's process at each endpoint that the document describes. `host`
+    /// is where the document was written: the client, unless it is a server's, which does not know
+    /// the client's.
+    fn figures(&self, run: &mut Run) {
+        let back = Some(self.sums(true)).filter(|_| self.way.direction == Direction::Both);
+        let received_back = back.and_then(|back| back.received.or(back.derived()));
+        run.sums(&self.sums(false), received_back);
+        for (name, raw) in &self.end.node("cpu_utilization_percent").0 {
+            let (is_remote, own) = (name.starts_with("remote"), self.way.own());
             let share = json::number(raw.get()).filter(|_| !(is_remote && self.way.is_server));
-            let end = match is_remote {
-                true => self.way.own().other(),
-                false => self.way.own(),
-            };
+            let end = if is_remote { own.other() } else { own };
             if name.ends_with("_total") {
                 run.figure(&format!("{}_process_cpu_pct", end.name()), share);
             }
@@ -311,14 +272,8 @@ impl<'a> Test<'a> {
     }
 
     fn facts(&self, run: &mut Run) {
-        run.fact(
-            WRITTEN_BY,
-            if self.way.is_server {
-                "server"
-            } else {
-                "client"
-            },
-        );
+        let ends = ["client", "server"];
+        run.fact(WRITTEN_BY, ends[usize::from(self.way.is_server)]);
         for (name, raw) in self.start.0.iter().chain(&self.end.0) {
             if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
                 run.fact(name, text);
@@ -328,9 +283,9 @@ impl<'a> Test<'a> {
         }
         let flows = self.end.nodes("streams").into_iter();
         let flows: Vec<Node> = flows.map(|flow| flow.node("sender")).collect();
-        let mean = mean_of(&flows, "mean_rtt");
-        mean.into_iter()
-            .for_each(|mean| run.fact("mean_rtt_us", mean));
+        if let Some(mean) = mean_of(&flows, "mean_rtt") {
+            run.fact("mean_rtt_us", mean);
+        }
     }
 }
 
@@ -358,8 +313,7 @@ fn interval(run: &mut Run, interval: &Node) {
         Some(false) => Role::Receiver,
         _ => Role::Sender,
     };
-    let rate = sum.number("bits_per_second");
-    let jitter = sum.number("jitter_ms");
+    let (rate, jitter) = (sum.number("bits_per_second"), sum.number("jitter_ms"));
     let figures = [
         ("throughput_mbps", rate.map(|bits| bits / 1e6)),
         ("retransmits", sum.number("retransmits")),
@@ -375,9 +329,4 @@ fn interval(run: &mut Run, interval: &Node) {
 /// The mean over the flows; 0 means *not measured*, because times and windows are never 0.
 fn mean_of(flows: &[Node], key: &str) -> Option<f64> {
     mean(flows.iter().filter_map(|flow| flow.positive(key)))
-}
-
-pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }

@@ -176,37 +176,24 @@ fn within<'a>(
 /// `nan`, `-nan` and `inf` outside of strings become null, the only meaning that programs give
 /// them.
 pub(crate) fn without_nan(text: &str) -> Cow<'_, str> {
-    ["nan", "inf"]
-        .iter()
-        .fold(Cow::Borrowed(text), |text, word| {
-            let (mut read, mut is_string) = (0, false);
-            let is_value = |at: &usize| {
-                let mut bytes = text.as_bytes()[read..*at].iter();
-                while let Some(byte) = bytes.next() {
-                    match byte {
-                        b'\\' => drop(bytes.next()),
-                        b'"' => is_string = !is_string,
-                        _ => {}
-                    }
-                }
-                read = *at;
-                let before = text[..*at].trim_end_matches('-').trim_end();
-                !is_string
-                    && before.ends_with([':', ',', '['])
-                    && text[at + word.len()..].starts_with([',', '}', ']', ' ', '\r', '\n'])
-            };
-            let places = text.match_indices(word).map(|(at, _)| at).filter(is_value);
-            let (mut cleaned, mut from) = (String::new(), 0);
-            for at in places {
-                cleaned += text[from..at].trim_end_matches('-');
-                cleaned += "null";
-                from = at + word.len();
+    const WORDS: [&str; 2] = ["nan", "inf"];
+    if !WORDS.iter().any(|word| text.contains(word)) {
+        return Cow::Borrowed(text);
+    }
+    let (mut cleaned, mut is_string) = (String::with_capacity(text.len()), false);
+    for part in text.split_inclusive('"') {
+        for word in part.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '-') {
+            let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+            match WORDS.contains(&bare) && !is_string {
+                true => cleaned += &word.trim_start_matches('-').replace(bare, "null"),
+                false => cleaned += word,
             }
-            match from {
-                0 => text,
-                _ => Cow::Owned(cleaned + &text[from..]),
-            }
-        })
+        }
+        let content = part.trim_end_matches('"');
+        let slashes = content.len() - content.trim_end_matches('\\').len();
+        is_string ^= content != part && !(is_string && slashes % 2 == 1);
+    }
+    Cow::Owned(cleaned)
 }
 
 #[cfg(test)]

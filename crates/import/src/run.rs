@@ -98,6 +98,56 @@ impl Way {
     }
 }
 
+/// What iperf says of a direction: rates in Mbit/s, retransmissions, and of datagrams the loss in per
+/// cent and the jitter in µs.
+#[derive(Default)]
+pub(crate) struct Sums {
+    pub sent: Option<f64>,
+    pub received: Option<f64>,
+    pub again: Option<f64>,
+    pub loss_pct: Option<f64>,
+    pub jitter_us: Option<f64>,
+}
+
+impl Sums {
+    /// What arrived of what was sent.
+    pub fn derived(&self) -> Option<f64> {
+        let (sent, lost) = self.sent.zip(self.loss_pct)?;
+        Some(sent * (1.0 - lost / 100.0))
+    }
+}
+
+/// A rate in Mbit/s; absent where its units, as netperf or iperf write them, are unknown.
+pub(crate) fn mbps(rate: f64, units: &str) -> Option<f64> {
+    const BITS: [(&str, f64); 13] = [
+        ("10^3bits", 1e3),
+        ("10^6bits", 1e6),
+        ("10^9bits", 1e9),
+        ("kbits", 1e3),
+        ("mbits", 1e6),
+        ("gbits", 1e9),
+        ("tbits", 1e12),
+        ("kbytes", 8.0 * 1024.0),
+        ("mbytes", 8.0 * 1_048_576.0),
+        ("gbytes", 8.0 * 1_073_741_824.0),
+        ("tbytes", 8.0 * 1_099_511_627_776.0),
+        ("bytes", 8.0),
+        ("bits", 1.0),
+    ];
+    let units = units.trim().to_ascii_lowercase();
+    let (_, bits) = BITS.iter().find(|(known, _)| units.starts_with(known))?;
+    // So that Mbit stay as they are written.
+    Some(match *bits < 1e6 {
+        true => rate * bits / 1e6,
+        false => rate * (bits / 1e6),
+    })
+}
+
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub imported: ImportedRun,
@@ -179,11 +229,24 @@ impl Run {
         }
     }
 
-    /// What arrived where the file says only what was sent, and which share was lost.
-    pub(crate) fn derive_received(&mut self) {
-        let sent = self.get("send_throughput_mbps").zip(self.get("loss_pct"));
-        if let (Some((sent, lost)), None) = (sent, self.get("throughput_mbps")) {
-            self.figure("throughput_mbps", Some(sent * (1.0 - lost / 100.0)));
+    /// What a test says of its own direction, and what arrived in the opposite one. What arrived is
+    /// derived where the file says only what was sent, and which share was lost.
+    pub(crate) fn sums(&mut self, own: &Sums, received_back: Option<f64>) {
+        let derived = own.derived().filter(|_| own.received.is_none());
+        for (name, value) in [
+            ("send_throughput_mbps", own.sent),
+            ("throughput_mbps", own.received.or(derived)),
+            ("retransmits", own.again),
+            ("loss_pct", own.loss_pct),
+            ("jitter_us", own.jitter_us),
+            (
+                "background_throughput_mbps",
+                received_back.filter(|rate| *rate > 0.0),
+            ),
+        ] {
+            self.figure(name, value);
+        }
+        if derived.is_some() {
             self.note("throughput is derived: what was sent × (1 − loss); the file does not say what arrived");
         }
     }

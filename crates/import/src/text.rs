@@ -7,8 +7,7 @@ use std::sync::LazyLock;
 use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 
-use crate::iperf3::mean;
-use crate::run::{MOST_INTERVALS, Run, Runs, Way};
+use crate::run::{Done, Run, Runs, Sums, Way, mbps, mean};
 
 /// The longest line that can be one of these, in bytes, and in how many lines one must be.
 const LINE_BYTES: usize = 1000;
@@ -17,8 +16,9 @@ const HEAD_LINES: usize = 10_000;
 /// All flows, as version 2 writes them in CSV.
 const SUM: i32 = -1;
 
-/// The most flows of a run, and lines that may be totals.
+/// The most flows of a run, the most of its lines that are kept, and of those that may be totals.
 const MOST_FLOWS: usize = 10_000;
+const MOST_RATES: usize = 200_000;
 
 /// What each line of a form is, its program, a part that it has, and its words.
 static FORMS: LazyLock<Vec<[&str; 4]>> = LazyLock::new(|| {
@@ -59,19 +59,16 @@ fn named<'a>(fields: &'static str, words: &[&'a str]) -> Option<HashMap<&'static
 
 impl<'a> Line<'a> {
     fn of(text: &'a str) -> Option<Line<'a>> {
-        let words: Vec<&str> = text
-            .split([' ', '\t', '=', '[', ']', '(', ')', ','])
-            .filter(|word| !word.is_empty())
-            .collect();
+        let words = text.split([' ', '\t', '=', '[', ']', '(', ')', ',']);
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let mut forms = FORMS.iter().filter(|[_, _, mark, _]| text.contains(mark));
-        forms.find_map(|&[is, tool, _, fields]| {
-            let words = named(fields, &words)?;
-            Some(Line {
-                is,
-                tool,
-                text,
-                words,
-            })
+        let (&[is, tool, ..], words) =
+            forms.find_map(|form| Some((form, named(form[3], &words)?)))?;
+        Some(Line {
+            is,
+            tool,
+            text,
+            words,
         })
     }
 
@@ -116,7 +113,7 @@ pub(crate) fn is(text: &str) -> bool {
     lines.any(|line| line.len() <= LINE_BYTES && is_own(line))
 }
 
-pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
+pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
     let mut reader = Reader {
         file,
         ..Reader::default()
@@ -143,13 +140,10 @@ struct Rate {
     end: Option<Role>,
     span: [f64; 2],
     mbps: f64,
-    again: Option<f64>,
+    again: Option<u32>,
     loss_pct: Option<f64>,
     jitter_us: Option<f64>,
 }
-
-/// Mbit and seconds of the intervals of each flow and way.
-type Sums = HashMap<(i32, bool), [f64; 2]>;
 
 type Hosts<'a> = [Option<&'a str>; 2];
 
@@ -176,22 +170,15 @@ impl Rate {
         let [_, bytes, rate, unit, rest @ ..] = &words[..] else {
             return None;
         };
-        let unit = unit
-            .strip_suffix("/sec")
-            .filter(|_| bytes.ends_with("Bytes"))?;
-        let (bits, base) = match unit.ends_with("Bytes") {
-            true => (8.0, 1024_f64),
-            false => (1.0, 1000.0),
-        };
-        let power = unit.chars().next().and_then(|letter| " KMGT".find(letter));
-        let power = power.unwrap_or(0) as i32;
+        let unit = unit.strip_suffix("/sec");
+        let unit = unit.filter(|_| bytes.ends_with("Bytes"))?;
         // `0/ 893 (0%)` of version 2 is two words.
         let (jitter, counts) = match rest {
             [jitter, "ms", counts @ ..] => (number(jitter), counts.concat()),
             _ => (None, String::new()),
         };
         let counts = counts.split_once('/');
-        let again = rest.first().and_then(|word| word.parse::<u64>().ok());
+        let again = rest.first().and_then(|word| word.parse().ok());
         let has = |word| rest.iter().any(|one| one.contains(word));
         Some(Rate {
             id: flow(id.trim())?,
@@ -201,8 +188,8 @@ impl Rate {
                 false => has("receiver").then_some(Role::Receiver),
             },
             span: [number(begin.trim())?, number(end.trim())?],
-            mbps: number(rate)? * bits * base.powi(power) / 1e6,
-            again: again.map(|count| count as f64).filter(|_| jitter.is_none()),
+            mbps: mbps(number(rate)?, unit)?,
+            again: again.filter(|_| jitter.is_none()),
             loss_pct: counts
                 .and_then(|(lost, of)| loss_pct(lost, of.split('(').next().unwrap_or_default())),
             jitter_us: jitter.map(|ms| ms * 1000.0),
@@ -238,20 +225,9 @@ impl Rate {
         self.id == SUM
     }
 
-    fn add_to(&self, sums: &mut Sums) {
-        let [mbit, seconds] = sums.entry((self.id, self.is_back)).or_default();
-        *mbit += self.mbps * (self.span[1] - self.span[0]);
-        *seconds += self.span[1] - self.span[0];
-    }
-
-    fn keep(&self, run: &mut Run) {
-        let figures = [
-            ("throughput_mbps", Some(self.mbps)),
-            ("retransmits", self.again),
-            ("loss_pct", self.loss_pct),
-            ("jitter_us", self.jitter_us),
-        ];
-        run.interval(Role::Sender, self.span, &figures);
+    /// A total, or the first interval.
+    fn may_be_total(&self) -> bool {
+        self.span[0] == 0.0 || self.end.is_some()
     }
 }
 
@@ -261,14 +237,10 @@ struct Reader<'a> {
     number: u64,
     /// What is known of the run that is being read.
     run: Option<Run>,
-    /// Its lines that may be totals: those that begin with it, or say which end counted.
     rates: Vec<Rate>,
-    /// Those that these rates are of.
+    /// Those of which lines that may be totals are, and those with intervals after the first.
     flows: HashSet<(i32, bool, Option<bool>)>,
-    last_s: f64,
-    sums: Sums,
-    /// There are intervals of all flows together.
-    has_sum: bool,
+    going: HashSet<(i32, bool)>,
     /// The port of version 2's listener, and the flows that come to it at the client.
     port: Option<String>,
     backs: HashSet<i32>,
@@ -293,7 +265,7 @@ impl Reader<'_> {
         })
     }
 
-    fn line(&mut self, line: &Line, runs: &mut Runs) -> Result<(), String> {
+    fn line(&mut self, line: &Line, runs: &mut Runs) -> Done {
         let (is, tool) = (line.is, line.tool);
         match is {
             "begin" | "accept" | "head" => {
@@ -309,14 +281,12 @@ impl Reader<'_> {
                 }
             }
             "hosts" => {
-                if self.has_rates() {
+                if !self.rates.is_empty() {
                     self.end(runs)?;
                 }
                 self.is_three |= tool == "iperf3";
-                if !self.way.is_server
-                    && !self.is_three
-                    && line.word("port") == self.port.as_deref()
-                {
+                let is_client = !self.way.is_server && !self.is_three;
+                if is_client && line.word("port") == self.port.as_deref() {
                     self.backs.extend(line.word("id").and_then(flow));
                 }
                 self.hosts(["local", "remote"].map(|name| line.word(name)));
@@ -355,13 +325,11 @@ impl Reader<'_> {
     fn hosts(&mut self, hosts: Hosts) {
         self.run(if self.is_three { "iperf3" } else { "iperf" });
         for (known, host) in self.hosts.iter_mut().zip(hosts) {
-            if known.is_none() {
-                *known = host.map(str::to_owned);
-            }
+            *known = known.take().or(host.map(str::to_owned));
         }
     }
 
-    fn rate(&mut self, mut rate: Rate, hosts: Hosts, runs: &mut Runs) -> Result<(), String> {
+    fn rate(&mut self, mut rate: Rate, hosts: Hosts, runs: &mut Runs) -> Done {
         let has_words = self.has_words || rate.end.is_some();
         if std::mem::take(&mut self.is_report) {
             rate.end = Some(Role::Receiver);
@@ -370,48 +338,34 @@ impl Reader<'_> {
         rate.is_back |= self.backs.contains(&rate.id);
         // Outputs in a row: a flow begins again, and this is not the total of its intervals, which
         // text without ends may have of a single one.
-        let begins = rate.span[0] == 0.0;
         let may_begin = match rate.end {
             Some(_) => true,
-            None => hosts[0].is_some() && !self.sums.contains_key(&(rate.id, rate.is_back)),
+            None => hosts[0].is_some() && !self.going.contains(&(rate.id, rate.is_back)),
         };
-        if begins && may_begin && self.flows.contains(&rate.flow()) {
+        if rate.span[0] == 0.0 && may_begin && self.flows.contains(&rate.flow()) {
             self.end(runs)?;
         }
         self.has_words = has_words;
         self.hosts(hosts);
-        self.last_s = self.last_s.max(rate.span[1]);
-        if begins || rate.end.is_some() {
-            self.flows.insert(rate.flow());
+        match rate.may_be_total() {
+            true => self.flows.insert(rate.flow()),
+            false => self.going.insert((rate.id, rate.is_back)),
+        };
+        let number = self.number;
+        if self.flows.len().max(self.going.len()) > MOST_FLOWS {
+            return Err(format!("line {number}: more than {MOST_FLOWS} flows"));
+        }
+        let is_kept = self.rates.len() < MOST_RATES;
+        if is_kept || rate.may_be_total() && self.rates.len() < 2 * MOST_RATES {
             self.rates.push(rate);
         } else {
-            self.interval(&rate);
+            let first = format!("only the first {MOST_RATES} rates of a run are read");
+            self.run("iperf").note(first);
         }
-        let number = self.number;
-        match self.rates.len().max(self.sums.len()) > MOST_FLOWS {
-            true => Err(format!("line {number}: more than {MOST_FLOWS} flows")),
-            false => Ok(()),
-        }
+        Ok(())
     }
 
-    /// Keeps an interval: of the sum of all flows where there is one, and of the test's own direction.
-    fn interval(&mut self, rate: &Rate) {
-        let known = [self.rates.first(), self.rates.last()];
-        let has_own = known.into_iter().flatten().any(|rate| !rate.is_back);
-        rate.add_to(&mut self.sums);
-        let is_first_sum = rate.is_sum() && !self.has_sum;
-        self.has_sum |= is_first_sum;
-        let is_kept = rate.is_sum() == self.has_sum && !(rate.is_back && has_own);
-        let run = self.run("iperf");
-        if is_first_sum {
-            run.imported.intervals.clear();
-        }
-        if is_kept {
-            rate.keep(run);
-        }
-    }
-
-    fn figures(&mut self, line: &Line, runs: &mut Runs) -> Result<(), String> {
+    fn figures(&mut self, line: &Line, runs: &mut Runs) -> Done {
         let (is, tool) = (line.is, line.tool);
         // nuttcp's sender may say its retransmits below what ended the run.
         let is_late = is == "figures" && tool == "nuttcp" && self.run.is_none();
@@ -445,10 +399,12 @@ impl Reader<'_> {
                 run.fact("elapsed_time", seconds);
             }
         }
-        let has_both = ["send_throughput_mbps", "throughput_mbps"].map(|name| run.get(name));
+        let is_half = |name| run.get(name).is_none();
         let is_whole = match is {
             "figures" => is_late,
-            "half" => has_both.iter().all(Option::is_some),
+            "half" => !["send_throughput_mbps", "throughput_mbps"]
+                .into_iter()
+                .any(is_half),
             _ => true,
         };
         match is_whole {
@@ -457,12 +413,8 @@ impl Reader<'_> {
         }
     }
 
-    fn has_rates(&self) -> bool {
-        !(self.rates.is_empty() && self.sums.is_empty())
-    }
-
     /// Ends the run that is being read.
-    fn end(&mut self, runs: &mut Runs) -> Result<(), String> {
+    fn end(&mut self, runs: &mut Runs) -> Done {
         let next = Reader {
             file: self.file,
             number: self.number,
@@ -475,7 +427,7 @@ impl Reader<'_> {
         let Some(mut run) = own.run.take() else {
             return Ok(());
         };
-        if own.has_rates() {
+        if !own.rates.is_empty() {
             own.sum_up(&mut run);
         }
         own.way.hosts(&mut run, own.hosts);
@@ -488,21 +440,31 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Parts the totals of iperf's lines from the intervals, which stay; and whether only the way back
-    /// is there. The totals of version 3 say which end counted; in version 2 a total is a line of the
-    /// whole time.
-    fn totals(&mut self, run: &mut Run) -> (Vec<Rate>, bool) {
-        let is_whole = |rate: &Rate| rate.span[0] == 0.0 && rate.span[1] >= 0.95 * self.last_s;
-        // Of two lines of the whole time the last is the total.
+    /// Version 3 whose totals do not say which end counted.
+    fn is_silent(&self) -> bool {
+        self.is_three && !self.has_words
+    }
+
+    /// The totals of iperf's lines and the intervals, and whether only the way back is there. The
+    /// totals of version 3 say which end counted; in version 2 a total is a line of the whole time, of
+    /// two the last.
+    fn totals(&mut self, run: &mut Run) -> (Vec<Rate>, Vec<Rate>, bool) {
+        let last_s = self
+            .rates
+            .iter()
+            .map(|rate| rate.span[1])
+            .fold(0.0, f64::max);
+        let is_whole = |rate: &Rate| rate.span[0] == 0.0 && rate.span[1] >= 0.95 * last_s;
         let mut seen = HashSet::new();
-        let is_silent = self.is_silent();
-        let may_be = |rate: &Rate| !self.has_words && (!is_silent || rate.jitter_us.is_some());
+        let (has_words, is_silent) = (self.has_words, self.is_silent());
+        let may_be = |rate: &Rate| !has_words && (!is_silent || rate.jitter_us.is_some());
         let is_total = |rate: &Rate| {
             rate.end.is_some() || may_be(rate) && is_whole(rate) && seen.insert(rate.flow())
         };
-        let mut are_totals: Vec<bool> = self.rates.iter().rev().map(is_total).collect();
-        let is_next = |_: &mut Rate| are_totals.pop() == Some(true);
-        let mut totals: Vec<Rate> = self.rates.extract_if(.., is_next).collect();
+        let rates = std::mem::take(&mut self.rates).into_iter().rev();
+        let (mut totals, mut intervals): (Vec<Rate>, Vec<Rate>) = rates.partition(is_total);
+        totals.reverse();
+        intervals.reverse();
         if totals.is_empty() {
             let silent = "no total: the test did not finish";
             run.error.get_or_insert(silent.to_owned());
@@ -510,36 +472,40 @@ impl Reader<'_> {
         // A connection of version 2's `-r` has only the way back.
         let is_back = !self.backs.is_empty() && totals.iter().all(|rate| rate.is_back);
         if is_back {
-            let all = totals.iter_mut().chain(&mut self.rates);
+            let all = totals.iter_mut().chain(&mut intervals);
             all.for_each(|rate| rate.is_back = false);
-            let sums = std::mem::take(&mut self.sums).into_iter();
-            self.sums = sums.map(|((id, _), sums)| ((id, false), sums)).collect();
             self.way.direction = Direction::Reverse;
         } else if is_silent {
             // Version 3.1 has one total of datagrams, of what was sent.
             let all = totals.iter_mut();
             all.for_each(|rate| rate.end = Some(Role::Sender));
         }
-        (self.without_zeros(run, totals), is_back)
+        let totals = self.without_zeros(run, totals, &intervals);
+        (totals, intervals, is_back)
     }
 
     /// The totals without those that are 0 because their end was not asked; where no other is left,
     /// with the mean of the intervals.
-    fn without_zeros(&mut self, run: &mut Run, totals: Vec<Rate>) -> Vec<Rate> {
+    fn without_zeros(&self, run: &mut Run, totals: Vec<Rate>, intervals: &[Rate]) -> Vec<Rate> {
+        // Mbit and seconds of the intervals of each flow and way.
+        let mut sums: HashMap<(i32, bool), [f64; 2]> = HashMap::new();
+        for rate in intervals {
+            let [mbit, seconds] = sums.entry((rate.id, rate.is_back)).or_default();
+            let length = rate.span[1] - rate.span[0];
+            *mbit += rate.mbps * length;
+            *seconds += length;
+        }
         let is_known = |rate: &&Rate| rate.mbps > 0.0 || rate.loss_pct == Some(100.0);
         let side = |rate: &Rate| (rate.is_back, rate.flow().2);
         let known: HashSet<_> = totals.iter().filter(is_known).map(side).collect();
-        self.rates
-            .iter()
-            .for_each(|rate| rate.add_to(&mut self.sums));
         let mut moved: HashSet<bool> = known.iter().map(|(is_back, _)| *is_back).collect();
-        let sums = self.sums.iter().filter(|(_, [mbit, _])| *mbit > 0.0);
-        moved.extend(sums.map(|((_, is_back), _)| *is_back));
+        let of_sums = sums.iter().filter(|(_, [mbit, _])| *mbit > 0.0);
+        moved.extend(of_sums.map(|((_, is_back), _)| *is_back));
         let is_kept = |rate: &Rate| known.contains(&side(rate)) || !moved.contains(&rate.is_back);
         let (mut kept, zeros): (Vec<Rate>, Vec<Rate>) = totals.into_iter().partition(is_kept);
         for zero in zeros {
             // Of several totals of a flow the first.
-            let sums = self.sums.remove(&(zero.id, zero.is_back));
+            let sums = sums.remove(&(zero.id, zero.is_back));
             let [mbit, seconds] = sums.unwrap_or_default();
             let is_alone = known.iter().all(|(is_back, _)| *is_back != zero.is_back);
             if is_alone && seconds > 0.0 {
@@ -551,14 +517,9 @@ impl Reader<'_> {
         kept
     }
 
-    /// Version 3 whose totals do not say which end counted.
-    fn is_silent(&self) -> bool {
-        self.is_three && !self.has_words
-    }
-
     /// The figures of iperf's lines.
     fn sum_up(&mut self, run: &mut Run) {
-        let (totals, is_only_back) = self.totals(run);
+        let (totals, intervals, is_only_back) = self.totals(run);
         let of = |is_back: bool, end: Role| {
             let is_received = |rate: &Rate| match rate.end {
                 Some(end) => end == Role::Receiver,
@@ -577,30 +538,31 @@ impl Reader<'_> {
             (!rates.is_empty()).then(|| rates.iter().map(|rate| rate.mbps).sum::<f64>())
         };
         let (sent, received) = (of(false, Role::Sender), of(false, Role::Receiver));
-        run.figure("send_throughput_mbps", mbps(&sent));
-        run.figure("throughput_mbps", mbps(&received));
-        let back = of(true, Role::Receiver);
-        run.figure("background_throughput_mbps", mbps(&back));
+        let mut own = Sums {
+            sent: mbps(&sent),
+            received: mbps(&received),
+            ..Sums::default()
+        };
         if self.is_udp {
             let of_loss = match self.is_silent() && !self.way.is_server {
                 true => &sent,
                 false => &received,
             };
             let jitters = of_loss.iter().filter_map(|rate| rate.jitter_us);
-            run.figure("jitter_us", jitters.reduce(f64::max));
-            let losses = of_loss.iter().filter_map(|rate| rate.loss_pct);
-            run.figure("loss_pct", mean(losses));
-            run.derive_received();
+            own.jitter_us = jitters.reduce(f64::max);
+            own.loss_pct = mean(of_loss.iter().filter_map(|rate| rate.loss_pct));
         } else {
-            let again: Option<f64> = sent.iter().map(|rate| rate.again).sum();
-            run.figure("retransmits", again.filter(|_| !sent.is_empty()));
-            if let (Some(rate), true) = (mbps(&sent), received.is_empty()) {
-                run.figure("throughput_mbps", Some(rate));
+            let again: Option<f64> = sent.iter().map(|rate| rate.again.map(f64::from)).sum();
+            own.again = again.filter(|_| !sent.is_empty());
+            if own.received.is_none() && own.sent.is_some() {
+                own.received = own.sent;
                 run.note("throughput is what the sender sent, the file has no other: it counts what was still in the send buffer at the end");
             }
         }
-        let own = totals.iter().filter(|rate| !rate.is_sum() && !rate.is_back);
-        let flows: HashSet<i32> = own.map(|rate| rate.id).collect();
+        let received_back = mbps(&of(true, Role::Receiver));
+        run.sums(&own, received_back);
+        let flows = totals.iter().filter(|rate| !rate.is_sum() && !rate.is_back);
+        let flows: HashSet<i32> = flows.map(|rate| rate.id).collect();
         run.setting("flows", Some(flows.len() as f64));
         if self.has_words || self.is_three {
             run.imported.tool = "iperf3".to_owned();
@@ -613,26 +575,23 @@ impl Reader<'_> {
             self.way.direction = Direction::Reverse;
         }
         run.level("direction", self.way.direction.name());
-        self.intervals(run);
+        self.intervals(run, &intervals);
     }
 
-    /// Puts those that begin with the run before the others, and says which end counted all of them.
-    fn intervals(&self, run: &mut Run) {
-        let firsts = self.rates.iter().filter(|rate| !rate.is_back);
-        let has_sum = self.has_sum || firsts.clone().any(Rate::is_sum);
-        let firsts = firsts.filter(|rate| rate.is_sum() == has_sum);
-        let kept = match has_sum == self.has_sum {
-            true => MOST_INTERVALS.saturating_sub(firsts.clone().count()),
-            false => 0,
-        };
-        run.imported.intervals.truncate(kept);
-        let later = run.imported.intervals.len();
-        firsts.for_each(|rate| rate.keep(run));
-        run.imported.intervals.rotate_left(later);
-        for interval in &mut run.imported.intervals {
-            interval.end = self.way.own();
-            let figures = &mut interval.figures;
-            figures.retain(|(name, _)| !self.is_udp || name != "retransmits");
+    /// Keeps the intervals of the test's own direction: of the sum of all flows where there is one.
+    fn intervals(&self, run: &mut Run, intervals: &[Rate]) {
+        let is_alone = intervals.iter().all(|rate| rate.is_back);
+        let own = || intervals.iter().filter(|rate| is_alone || !rate.is_back);
+        let has_sum = own().any(Rate::is_sum);
+        for rate in own().filter(|rate| rate.is_sum() == has_sum) {
+            let again = rate.again.filter(|_| !self.is_udp).map(f64::from);
+            let figures = [
+                ("throughput_mbps", Some(rate.mbps)),
+                ("retransmits", again),
+                ("loss_pct", rate.loss_pct),
+                ("jitter_us", rate.jitter_us),
+            ];
+            run.interval(self.way.own(), rate.span, &figures);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use bitcost_model::study::Label;
 
 use super::banner::{Banner, Kind};
-use crate::run::Run;
+use crate::run::{Run, mbps};
 
 /// The names of a row, in the form of [`plain`], with its values.
 pub(super) type Row = Vec<(String, String)>;
@@ -329,24 +329,4 @@ impl<'a> About<'a> {
 fn number(text: &str) -> Option<f64> {
     let number: f64 = text.trim().parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number)
-}
-
-/// A rate in Mbit/s; absent where its units are unknown.
-pub(super) fn mbps(rate: f64, units: &str) -> Option<f64> {
-    const UNITS: &[(&str, f64)] = &[
-        ("10^3bits", 1e-3),
-        ("10^6bits", 1.0),
-        ("10^9bits", 1e3),
-        ("kbits", 1e-3),
-        ("mbits", 1.0),
-        ("gbits", 1e3),
-        ("kbytes", 8.0 * 1024.0 / 1e6),
-        ("mbytes", 8.0 * 1_048_576.0 / 1e6),
-        ("gbytes", 8.0 * 1_073_741_824.0 / 1e6),
-        ("bytes", 8.0 / 1e6),
-        ("bits", 1e-6),
-    ];
-    let units = units.trim().to_ascii_lowercase();
-    let (_, factor) = UNITS.iter().find(|(known, _)| units.starts_with(known))?;
-    Some(rate * factor)
 }

@@ -2,7 +2,8 @@
 //! fixed order, and those of `-O`, whose column heads are stacked words.
 
 use super::banner::{Banner, Kind};
-use super::columns::{Row, is_known, mbps, plain};
+use super::columns::{Row, is_known, plain};
+use crate::run::mbps;
 
 /// The classic columns of a stream; the last four with `-c` or `-C`.
 const STREAM: &str = "receiver_recv_socket sender_send_socket sender_send_size elapsed_time \

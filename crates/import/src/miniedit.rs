@@ -5,18 +5,17 @@
 //! links, addresses come from `nodeNum`, and a link with options shapes both of its ends in the
 //! same way. Commands in a file are shown, never run.
 
-mod link;
-
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use bitcost_model::Invalid;
+use bitcost_model::near::did_you_mean;
+use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping, time};
+use bitcost_model::topology::{
+    Address, At, End, Link, Node, NodeKind, Problem, Route, Topology, is_node_name,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use bitcost_model::Invalid;
-use bitcost_model::topology::{
-    Address, At, Node, NodeKind, Problem, Route, Topology, is_node_name,
-};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
@@ -51,10 +50,19 @@ const IP_BASE: Network = (Ipv4Addr::new(10, 0, 0, 0), 8);
 /// of Mininet's `setIP`.
 const PREFIX_LENGTH: u8 = 8;
 
+/// Options of nodes and of links: those without counterpart, and those that are known.
 const IGNORED: &str = "cpu cores privateDirectory vlanInterfaces sched sflow netflow switchIP";
+const OF_LINKS: [&str; 6] = ["bw", "delay", "jitter", "loss", "max_queue_size", "speedup"];
 
 /// The most entries of a list.
 const MOST: usize = 1000;
+
+/// The MTU of a veth device, the limit of `TCLink`'s rates, the burst of its htb (`15k`), and the
+/// limit of its queues in packets.
+const MTU_BYTES: u32 = 1500;
+const RATE_MAX_MBPS: f64 = 1000.0;
+const BURST_BYTES: u32 = 15 * 1024;
+const LIMIT_PACKETS: u32 = 1000;
 
 /// What is read of a file; the rest is ignored.
 #[derive(Default, Deserialize)]
@@ -91,10 +99,8 @@ impl Entry {
     }
 
     fn length(&self, key: &str) -> usize {
-        self.opts
-            .get(key)
-            .and_then(Value::as_array)
-            .map_or(0, Vec::len)
+        let list = self.opts.get(key).and_then(Value::as_array);
+        list.map_or(0, Vec::len)
     }
 
     /// True where an option has another value than the one that has no effect.
@@ -114,6 +120,23 @@ fn word(value: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Reads a file's text.
+///
+/// # Errors
+/// A sentence that names the place: the text is not JSON, not a MiniEdit file of version 2, or not
+/// a lab that can be built.
+pub fn import(text: &str, options: Options) -> Result<Imported, Invalid> {
+    let read = || {
+        let mut file = parse(text)?;
+        let mut reader = Reader::default();
+        let base = reader.head(&file)?;
+        reader.nodes(&mut file, base)?;
+        reader.links(file.links, options)?;
+        reader.finish()
+    };
+    read().map_err(Invalid)
+}
+
 /// The file, with the place of each entry.
 fn parse(text: &str) -> Result<File, String> {
     let file: Result<File, _> = serde_json::from_str(text);
@@ -127,8 +150,8 @@ fn parse(text: &str) -> Result<File, String> {
         ("switches", &mut file.switches),
         ("links", &mut file.links),
     ] {
-        if list.len() > MOST {
-            let count = list.len();
+        let count = list.len();
+        if count > MOST {
             return Err(format!("{key}: {count} entries; allowed: at most {MOST}"));
         }
         for (index, entry) in list.iter_mut().enumerate() {
@@ -146,25 +169,6 @@ struct Reader {
     ports: BTreeMap<String, usize>,
     /// Those of nodes without a device yet.
     addresses: BTreeMap<String, Address>,
-}
-
-/// Reads a file's text.
-///
-/// # Errors
-/// A sentence that names the place: the text is not JSON, not a MiniEdit file of version 2, or not
-/// a lab that can be built.
-pub fn import(text: &str, options: Options) -> Result<Imported, Invalid> {
-    read(text, options).map_err(Invalid)
-}
-
-fn read(text: &str, options: Options) -> Result<Imported, String> {
-    let file = parse(text)?;
-    let mut reader = Reader::default();
-    let base = reader.head(&file)?;
-    reader.hosts(file.hosts, base)?;
-    reader.switches(file.switches, base)?;
-    reader.links(file.links, options)?;
-    reader.finish()
 }
 
 impl Reader {
@@ -205,25 +209,26 @@ impl Reader {
             return Ok(IP_BASE);
         };
         parse_network(&base).ok_or_else(|| {
+            let base = base.escape_debug();
             format!(
-                "application.ipBase: `{}` is not a network; allowed: such as \"10.0.0.0/8\"",
-                base.escape_debug()
+                "application.ipBase: `{base}` is not a network; allowed: such as \"10.0.0.0/8\""
             )
         })
     }
 
-    fn hosts(&mut self, hosts: Vec<Entry>, base: Network) -> Result<(), String> {
-        for mut host in hosts {
-            let name = self.name(&mut host, "h")?;
-            let address = host_address(&host, base).map_err(|why| host.fault(why))?;
+    fn nodes(&mut self, file: &mut File, base: Network) -> Result<(), String> {
+        for host in &mut file.hosts {
+            let name = self.name(host, "h")?;
+            let address = host_address(host, base).map_err(|why| host.fault(why))?;
             self.addresses.insert(name.clone(), address);
             let mut routes = Vec::new();
             if let Some(via) = host.word("defaultRoute") {
                 let via = via.trim_start_matches("via ").trim();
-                let via: Ipv4Addr = via.parse().map_err(|_| {
+                let wrong = |_| {
                     let via = via.escape_debug();
                     host.fault(format!("defaultRoute: `{via}` is not an address"))
-                })?;
+                };
+                let via: Ipv4Addr = via.parse().map_err(wrong)?;
                 let (to, via) = (Address::new(Ipv4Addr::UNSPECIFIED, 0), via.into());
                 match address.has(via) {
                     true => routes.push(Route { to, via }),
@@ -232,44 +237,38 @@ impl Reader {
                     )),
                 }
             }
-            self.node((name, NodeKind::Host, routes), &host);
+            self.node((name, NodeKind::Host, routes), host);
         }
-        Ok(())
-    }
-
-    fn switches(&mut self, switches: Vec<Entry>, base: Network) -> Result<(), String> {
         // Mininet counts every host that it adds, and counts routers as hosts.
         let mut hosts = self.topology.nodes.len() as u64;
-        for mut switch in switches {
+        for switch in &mut file.switches {
             let kind = switch.word("switchType").unwrap_or("default".to_owned());
-            if kind != "legacyRouter" {
-                let name = self.name(&mut switch, "s")?;
-                self.note_switch(&switch, &kind);
-                self.node((name, NodeKind::Switch, Vec::new()), &switch);
-                continue;
+            let is_router = kind == "legacyRouter";
+            let (letter, node) = match is_router {
+                true => ("r", NodeKind::Router),
+                false => ("s", NodeKind::Switch),
+            };
+            let name = self.name(switch, letter)?;
+            if is_router {
+                hosts += 1;
+                let ip = nth(base, hosts);
+                let ip = ip.ok_or_else(|| switch.fault("no address is left for it"))?;
+                self.addresses
+                    .insert(name.clone(), Address::new(ip, base.1));
+                self.warn(switch.fault(format!(
+                    "only its first device has an address ({ip}), as in Mininet; others come from its start command"
+                )));
+            } else if !["default", "ovs", "legacySwitch"].contains(&kind.as_str()) {
+                let kind = kind.escape_debug();
+                self.warn(switch.fault(format!("a {kind} datapath becomes the kernel's bridge")));
             }
-            let name = self.name(&mut switch, "r")?;
-            hosts += 1;
-            let ip = nth(base, hosts).ok_or_else(|| switch.fault("no address is left for it"))?;
-            self.addresses
-                .insert(name.clone(), Address::new(ip, base.1));
-            self.warn(switch.fault(format!(
-                "only its first device has an address ({ip}), as in Mininet; others come from its start command"
-            )));
-            self.node((name, NodeKind::Router, Vec::new()), &switch);
+            let is_controlled = switch.length("controllers") > 0 || kind == "legacySwitch";
+            if !is_controlled && !is_router {
+                self.warn(switch.fault("it has no controller, and would forward nothing in Mininet unless its start command changes that; here it learns addresses as a bridge does"));
+            }
+            self.node((name, node, Vec::new()), switch);
         }
         Ok(())
-    }
-
-    /// Adds warnings for properties of a switch that have an effect in Mininet and none here.
-    fn note_switch(&mut self, switch: &Entry, kind: &str) {
-        if !["default", "ovs", "legacySwitch"].contains(&kind) {
-            let kind = kind.escape_debug();
-            self.warn(switch.fault(format!("a {kind} datapath becomes the kernel's bridge")));
-        }
-        if kind != "legacySwitch" && switch.length("controllers") == 0 {
-            self.warn(switch.fault("it has no controller, and would forward nothing in Mininet unless its start command changes that; here it learns addresses as a bridge does"));
-        }
     }
 
     /// The name by which links call a node, which its place contains from here on.
@@ -277,17 +276,15 @@ impl Reader {
         let numbered = || Some(format!("{letter}{}", word(&entry.number)?));
         let name = entry.word("hostname").or_else(numbered);
         let name = name.ok_or_else(|| entry.fault("it has neither a hostname nor a number"))?;
-        let shown = name.escape_debug();
-        if self.topology.node(&name).is_some() {
-            return Err(entry.fault(format!("the name `{shown}` is used twice")));
-        }
-        if !is_node_name(&name) {
-            return Err(entry.fault(format!(
-                "`{shown}` is not a name of a node; allowed: letters, digits, - _ and ."
-            )));
-        }
-        entry.at += &format!(" {name}");
-        Ok(name)
+        let wrong = match self.topology.node(&name) {
+            Some(_) => "is used twice",
+            None if is_node_name(&name) => {
+                entry.at += &format!(" {name}");
+                return Ok(name);
+            }
+            None => "is not a name of a node; allowed: letters, digits, - _ and .",
+        };
+        Err(entry.fault(format!("`{}` {wrong}", name.escape_debug())))
     }
 
     /// Adds a node, with the options that every kind of node can have.
@@ -314,6 +311,121 @@ impl Reader {
         self.topology.nodes.push(Node { name, kind, routes });
     }
 
+    fn links(&mut self, links: Vec<Entry>, asked: Options) -> Result<(), String> {
+        let mut has_options = false;
+        for mut link in links {
+            let names = [("src", &link.src), ("dest", &link.dest)];
+            let [near, far] = names.map(|(key, name)| self.linked(&link, key, name));
+            let nodes = [near?, far?];
+            link.at += &format!(" ({} - {})", nodes[0], nodes[1]);
+            let shaping = self.shaping(&link)?;
+            let is_optioned = !link.opts.is_empty();
+            has_options |= is_optioned;
+            let gro_off = asked.mininet_compat && is_optioned;
+            let ends = nodes.map(|node| self.end(node, &link, &shaping, gro_off));
+            let mtu_bytes = MTU_BYTES;
+            self.topology.links.push(Link { ends, mtu_bytes });
+        }
+        if has_options && !asked.mininet_compat {
+            self.warn("links with options: Mininet turns GRO off at both of their ends; here it stays on unless --mininet-compat is given");
+        }
+        Ok(())
+    }
+
+    fn linked(&self, link: &Entry, key: &str, name: &Value) -> Result<String, String> {
+        let name = word(name).ok_or_else(|| link.fault(format!("`{key}` is missing")))?;
+        if self.topology.node(&name).is_some() {
+            return Ok(name);
+        }
+        let names = self.topology.nodes.iter().map(|node| node.name.as_str());
+        let hint = did_you_mean(&name, names);
+        let name = name.escape_debug();
+        Err(link.fault(format!("{key}: unknown node `{name}`{hint}")))
+    }
+
+    /// The next port of a node, with the shaping of the packets that leave by it.
+    fn end(&mut self, node: String, link: &Entry, shaping: &Shaping, gro_off: bool) -> End {
+        let port = self.ports.entry(node.clone()).or_default();
+        let device = format!("{node}-eth{port}");
+        *port += 1;
+        let mut egress = shaping.clone();
+        let speedup = link.word("speedup").and_then(|speedup| number(&speedup));
+        let is_rate = |speedup: &f64| *speedup > 0.0 && *speedup <= RATE_MAX_MBPS;
+        if let Some(speedup) = speedup.filter(|one| is_rate(one) && node.starts_with('s')) {
+            with_rate(&mut egress, speedup);
+        }
+        End {
+            addresses: self.addresses.remove(&node).into_iter().collect(),
+            node,
+            device,
+            egress,
+            gro_off,
+        }
+    }
+
+    fn shaping(&mut self, link: &Entry) -> Result<Shaping, String> {
+        let mut shaping = Shaping::default();
+        if let Some(rate) = self.in_range(link, "bw", RATE_MAX_MBPS)? {
+            with_rate(&mut shaping, rate);
+        }
+        shaping.delay_us = self.time(link, "delay")?;
+        shaping.jitter_us = self.time(link, "jitter")?;
+        if let Some(loss) = self.in_range(link, "loss", 100.0)? {
+            shaping.loss_ppm = (loss * f64::from(PPM) / 100.0).round() as u32;
+        }
+        let limit = self.in_range(link, "max_queue_size", f64::from(u32::MAX))?;
+        if !shaping.is_nothing() || limit.is_some() {
+            let packets = limit.map_or(LIMIT_PACKETS, |limit| limit as u32);
+            shaping.queue_limit = Some(QueueLimit::Packets(packets.max(1)));
+        }
+        let keys = link.opts.keys();
+        for key in keys.filter(|key| !OF_LINKS.contains(&key.as_str())) {
+            self.warn(link.fault(format!("{}: ignored", key.escape_debug())));
+        }
+        Ok(shaping)
+    }
+
+    /// A number over 0 and up to `most`; a number out of range is ignored, as in Mininet, with a
+    /// warning.
+    fn in_range(&mut self, link: &Entry, key: &str, most: f64) -> Result<Option<f64>, String> {
+        let Some(word) = link.word(key) else {
+            return Ok(None);
+        };
+        let Some(number) = number(&word) else {
+            let word = word.escape_debug();
+            return Err(link.fault(format!("{key}: `{word}` is not a number")));
+        };
+        if !(0.0..=most).contains(&number) {
+            self.warn(link.fault(format!(
+                "{key}: {number} is not from 0 to {most}; ignored, as Mininet does"
+            )));
+        }
+        Ok(Some(number).filter(|number| *number > 0.0 && *number <= most))
+    }
+
+    /// A time in microseconds, with the units of tc(8): a number alone is microseconds.
+    fn time(&mut self, link: &Entry, key: &str) -> Result<u64, String> {
+        let Some(text) = link.word(key) else {
+            return Ok(0);
+        };
+        let shown = text.escape_debug();
+        let is_bare = number(&text).is_some();
+        let us = match is_bare {
+            true => time(&format!("{text}us")),
+            false => time(text.trim_end_matches("ecs")),
+        };
+        let us = us.ok_or_else(|| {
+            let allowed = "allowed: such as \"20ms\", up to a minute";
+            link.fault(format!("{key}: `{shown}` is not a time; {allowed}"))
+        })?;
+        if is_bare && us > 0 {
+            self.warn(link.fault(format!(
+                "{key}: `{shown}` has no unit, and tc takes it for MICROSECONDS: {us} us are kept; if milliseconds were meant, write \"{shown}ms\""
+            )));
+        }
+        Ok(us)
+    }
+
     fn finish(mut self) -> Result<Imported, String> {
         for name in std::mem::take(&mut self.addresses).into_keys() {
             if self.topology.hosts().any(|host| host.name == name) {
@@ -328,18 +440,30 @@ impl Reader {
                 near.node, far.node
             ));
         }
-        self.topology
-            .check()
-            .map_err(|Problem { at, message }| match at {
-                At::Link(index) => format!("links[{index}]: {message}"),
-                _ => message,
-            })?;
+        let checked = self.topology.check();
+        checked.map_err(|Problem { at, message }| match at {
+            At::Link(index) => format!("links[{index}]: {message}"),
+            _ => message,
+        })?;
         Ok(Imported {
             topology: self.topology,
             warnings: self.warnings,
             commands: self.commands,
         })
     }
+}
+
+/// Adds a rate: `TCLink` shapes by an htb, with netem or a queue of packets below it.
+fn with_rate(shaping: &mut Shaping, mbps: f64) {
+    shaping.rate_bps = Some((mbps * 1e6).round() as u64);
+    shaping.burst_bytes = Some(BURST_BYTES);
+    shaping.shaper = Shaper::Htb;
+    let limit = QueueLimit::Packets(LIMIT_PACKETS);
+    shaping.queue_limit.get_or_insert(limit);
+}
+
+fn number(word: &str) -> Option<f64> {
+    word.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 fn parse_network(text: &str) -> Option<Network> {
@@ -351,9 +475,9 @@ fn parse_network(text: &str) -> Option<Network> {
 /// A host's address: the one in the file, otherwise the one with its number in the network.
 fn host_address(host: &Entry, base: Network) -> Result<Address, String> {
     if let Some(own) = host.word("ip") {
-        let own = parse_network(&own)
+        let (ip, length) = parse_network(&own)
             .ok_or_else(|| format!("ip: `{}` is not an address", own.escape_debug()))?;
-        return Ok(Address::new(own.0, own.1));
+        return Ok(Address::new(ip, length));
     }
     let number = host.word("nodeNum").or_else(|| word(&host.number));
     let number = number.and_then(|number| number.parse().ok());
@@ -366,10 +490,7 @@ fn host_address(host: &Entry, base: Network) -> Result<Address, String> {
 /// The address with this number in a network; `None` where the network is smaller.
 fn nth((base, prefix_length): Network, number: u64) -> Option<Ipv4Addr> {
     let most = u32::MAX.checked_shr(prefix_length.into()).unwrap_or(0);
-    let number = u32::try_from(number)
-        .ok()
-        .filter(|number| *number <= most)?;
-    Some(Ipv4Addr::from_bits(
-        (base.to_bits() & !most).wrapping_add(number),
-    ))
+    let number = u32::try_from(number).ok().filter(|one| *one <= most)?;
+    let network = base.to_bits() & !most;
+    Some(Ipv4Addr::from_bits(network.wrapping_add(number)))
 }
