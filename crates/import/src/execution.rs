@@ -2,7 +2,6 @@
 //! every run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -75,41 +74,42 @@ impl Execution {
         let metrics = of.figures.keys().filter(|_| run.error.is_none());
         self.metrics.extend(metrics.cloned());
         let is_number = |letter: char| letter.is_ascii_digit() || "-_.".contains(letter);
-        let word = |name: Option<&OsStr>| {
+        let names = [folder.file_name(), path.file_stem()].map(|name| {
             let name = name.unwrap_or_default().to_string_lossy();
             name.trim_matches(is_number).to_owned()
-        };
+        });
         let outline = Outline {
             levels: of.levels.clone(),
             tool: of.tool.clone(),
-            names: [folder.file_name(), path.file_stem()].map(word),
+            names,
             is_client: is_client(run),
             is_both: false,
         };
-        let index = self.joined(of.facts.get("cookie"), outline);
+        let cookie = of.facts.get("cookie");
+        let cookie = cookie.filter(|cookie| cookie.len() >= COOKIE_BYTES);
+        let index = self.joined(cookie, outline);
         self.indexes.push_back(index);
     }
 
     /// The index of a run. Two documents of one test, as its cookie says, are its two ends and become
-    /// one run: the client's, with what only the server knows.
+    /// one run: the client's, with what only the server knows. A document twice is none.
     fn joined(&mut self, cookie: Option<&String>, mut outline: Outline) -> Option<u32> {
-        let index = self.outlines.len() as u32;
-        let cookie = cookie.filter(|cookie| cookie.len() >= COOKIE_BYTES);
-        let first = cookie.map(|cookie| *self.tests.entry(cookie.clone()).or_insert(index));
-        let first = first.and_then(|first| Some((first, self.outlines.get_mut(first as usize)?)));
-        let Some((first, known)) = first else {
+        let next = self.outlines.len() as u32;
+        let index = cookie.map_or(next, |cookie| {
+            *self.tests.entry(cookie.clone()).or_insert(next)
+        });
+        let Some(known) = self.outlines.get_mut(index as usize) else {
             self.outlines.push(outline);
             return Some(index);
         };
         if known.is_both || known.is_client == outline.is_client {
-            // The same document twice.
             return None;
         }
         if outline.is_client {
             std::mem::swap(known, &mut outline);
         }
         known.is_both = true;
-        Some(first)
+        Some(index)
     }
 
     /// Where files with different names, or in different folders, apart from their digits, have runs
@@ -117,12 +117,9 @@ impl Execution {
     /// test, `run-1.json` and `run-2.json` are.
     fn name_files(&mut self) {
         let skipped = usize::from(self.folders.len() < 2);
-        let label = |of: &Outline| {
-            let names = of.names[skipped..].iter().map(String::as_str);
-            match names.filter(|name| !name.is_empty()).collect::<Vec<_>>() {
-                words if words.is_empty() => "numbered".to_owned(),
-                words => words.join("/"),
-            }
+        let label = |of: &Outline| match of.names[skipped..].join("/").trim_matches('/') {
+            "" => "numbered".to_owned(),
+            names => names.to_owned(),
         };
         let mut files: HashMap<_, HashSet<String>> = HashMap::new();
         for of in &self.outlines {
@@ -163,7 +160,7 @@ impl Execution {
             format: FORMAT,
             bitcost_version: head.version.to_owned(),
             at: head.at.to_owned(),
-            study_text: study(&head, &factors, &self.shown()),
+            study_text: study(&head, &factors, &self.metrics),
             command_line: head.command_line,
             study: head.name.to_owned(),
             lab_text: None,
@@ -207,12 +204,6 @@ impl Execution {
             at: at.to_owned(),
             enough_blocks: None,
         }
-    }
-
-    fn shown(&self) -> Vec<String> {
-        let names = SHOWN.split_whitespace();
-        let known = names.filter(|name| self.metrics.contains(*name));
-        known.map(quoted).collect()
     }
 }
 
@@ -291,7 +282,7 @@ fn factors(found: &[Outline]) -> Vec<Factor> {
 }
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.
-fn study(head: &Head, factors: &[Factor], metrics: &[String]) -> String {
+fn study(head: &Head, factors: &[Factor], metrics: &BTreeSet<String>) -> String {
     let title = quoted(&format!("Imported: {}", head.name));
     let question = "What do these files of other programs say?";
     let mut text = format!("title = {title}\nquestion = \"{question}\"\n");
@@ -300,8 +291,8 @@ fn study(head: &Head, factors: &[Factor], metrics: &[String]) -> String {
             Label::Number(number) => format!("{{ label = {number} }}"),
             Label::Text(text) => format!("{{ label = {} }}", quoted(text)),
         };
-        let levels: Vec<String> = levels.iter().map(label).collect();
-        let (name, levels) = (quoted(name), levels.join(", "));
+        let levels = levels.iter().map(label).collect::<Vec<_>>().join(", ");
+        let name = quoted(name);
         let _ = write!(text, "[[factor]]\nname = {name}\nlevels = [{levels}]\n");
     }
     let rows = rows(factors);
@@ -311,21 +302,23 @@ fn study(head: &Head, factors: &[Factor], metrics: &[String]) -> String {
     if let Some((columns, _)) = others.min_by_key(|(_, levels)| levels.len()) {
         let _ = writeln!(text, "columns = {}", quoted(columns));
     }
-    text + &format!("metrics = [{}]\n", metrics.join(", "))
+    let shown = SHOWN.split_whitespace();
+    let shown = shown.filter(|name| metrics.contains(*name)).map(quoted);
+    let shown: Vec<String> = shown.collect();
+    text + &format!("metrics = [{}]\n", shown.join(", "))
 }
 
 /// The factor of the table's rows: of two factors the one with more levels, otherwise one with
 /// numbers, otherwise the first.
 fn rows(factors: &[Factor]) -> &str {
     let is_number = |label: &Label| matches!(label, Label::Number(_));
-    let first = match factors {
-        [(first, some), (_, others)] if some.len() > others.len() => return first,
-        [(_, some), (second, others)] if some.len() < others.len() => return second,
-        _ => factors
-            .iter()
-            .find(|(_, levels)| levels.iter().any(is_number)),
-    };
-    first.or(factors.first()).map_or("tool", |(name, _)| name)
+    let mut numbers = factors.iter();
+    let numbers = numbers.find(|(_, levels)| levels.iter().any(is_number));
+    match factors {
+        [(first, some), (_, others)] if some.len() > others.len() => first,
+        [(_, some), (second, others)] if some.len() < others.len() => second,
+        _ => numbers.map_or(&factors[0].0, |(name, _)| name),
+    }
 }
 
 /// A string of TOML: as in JSON, and without DEL.

@@ -177,7 +177,12 @@ fn within<'a>(
 /// them.
 pub(crate) fn without_nan(text: &str) -> Cow<'_, str> {
     const WORDS: [&str; 2] = ["nan", "inf"];
-    if !WORDS.iter().any(|word| text.contains(word)) {
+    let is_value = |(at, _)| {
+        let before = text[..at].trim_end_matches('-').trim_end();
+        before.ends_with([':', ',', '['])
+    };
+    let mut words = WORDS.iter().flat_map(|word| text.match_indices(word));
+    if !words.any(is_value) {
         return Cow::Borrowed(text);
     }
     let (mut cleaned, mut is_string) = (String::with_capacity(text.len()), false);

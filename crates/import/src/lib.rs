@@ -92,8 +92,6 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a zip archive: unpack it first"),
 ];
 
-const UTF16: &str = "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)";
-
 /// Programs whose texts are known but not read.
 const UNREAD: [&str; 3] = ["sockperf", "ntttcp", "qperf"];
 
@@ -152,12 +150,15 @@ fn text_of(bytes: &[u8]) -> Result<&str, String> {
         || bytes.starts_with(b"\xfe\xff")
         || bytes.iter().take(8).filter(|byte| **byte == 0).count() == 4;
     if is_utf16 {
-        return Err(UTF16.to_owned());
+        return Err("text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)".into());
     }
-    let text = std::str::from_utf8(bytes);
-    let text =
-        text.map_err(|error| format!("not text: byte {} is not UTF-8", error.valid_up_to()))?;
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.trim_start_matches('\u{feff}')),
+        Err(error) => {
+            let valid = error.valid_up_to();
+            Err(format!("not text: byte {valid} is not UTF-8"))
+        }
+    }
 }
 
 fn unsupported(text: &str) -> String {

@@ -22,15 +22,8 @@ pub struct Imported {
     pub topology: Topology,
     /// Differences from Mininet, and faults of the file, one sentence each.
     pub warnings: Vec<String>,
-    pub commands: Vec<FileCommand>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileCommand {
-    pub node: String,
-    pub when: &'static str,
-    /// The command, with control characters escaped.
-    pub text: String,
+    /// Start and stop commands, with control characters escaped.
+    pub commands: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,7 +158,7 @@ fn parse(text: &str) -> Result<File, String> {
 struct Reader {
     topology: Topology,
     warnings: Vec<String>,
-    commands: Vec<FileCommand>,
+    commands: Vec<String>,
     ports: BTreeMap<String, usize>,
     /// Those of nodes without a device yet.
     addresses: BTreeMap<String, Address>,
@@ -300,11 +293,8 @@ impl Reader {
         }
         for when in ["start", "stop"] {
             let command = entry.word(&format!("{when}Command"));
-            self.commands.extend(command.map(|command| FileCommand {
-                node: name.clone(),
-                when,
-                text: command.escape_debug().to_string(),
-            }));
+            let shown = |text: String| format!("{name} {when} command: {}", text.escape_debug());
+            self.commands.extend(command.map(shown));
         }
         self.ports
             .insert(name.clone(), kind.first_port() + external);

@@ -42,10 +42,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let mut execution = Execution::default();
     let files = read_all(&arguments.files, &mut execution)?;
-    let name = arguments
-        .name
-        .clone()
-        .unwrap_or_else(|| name_of(&arguments.files[0]));
+    let name = arguments.name.clone();
+    let name = name.unwrap_or_else(|| name_of(&arguments.files[0]));
     let head = Head {
         name: &name,
         version: env!("CARGO_PKG_VERSION"),
@@ -126,13 +124,10 @@ fn check(began: &[Event]) -> Result<(), Failure> {
     let Some(Event::ExecutionBegan { study_text, .. }) = began.first() else {
         return Ok(());
     };
+    let too_much = "nothing was imported: these files are too much for one study";
     let read = Study::parse("these files", study_text);
-    read.map(drop).map_err(|error| {
-        let why = error.message;
-        Failure::Usage(format!(
-            "nothing was imported: these files are too much for one study: {why}"
-        ))
-    })
+    read.map(drop)
+        .map_err(|error| Failure::Usage(format!("{too_much}: {}", error.message)))
 }
 
 /// The content of all files, whose runs are shown to the execution, or an error that names every file
@@ -141,36 +136,32 @@ fn read_all(files: &[PathBuf], execution: &mut Execution) -> Result<Vec<Content>
     let (mut found, mut wrong, mut has_unknown) = (Vec::new(), Vec::new(), false);
     for path in files {
         let file = path.display().to_string();
-        match read_limited(path) {
-            Err(error) => wrong.push(format!("cannot read {file}: {error}")),
-            Ok(bytes) => match bitcost_import::each(&file, &bytes, &mut |run| execution.show(&run))
-            {
-                Ok(()) => found.push((file, bytes)),
-                Err(error) => {
-                    has_unknown |= matches!(error, ImportError::Unknown { .. });
-                    wrong.push(error.to_string());
-                }
-            },
+        let bytes = match read_limited(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                wrong.push(format!("cannot read {file}: {error}"));
+                continue;
+            }
+        };
+        match bitcost_import::each(&file, &bytes, &mut |run| execution.show(&run)) {
+            Ok(()) => found.push((file, bytes)),
+            Err(error) => {
+                has_unknown |= matches!(error, ImportError::Unknown { .. });
+                wrong.push(error.to_string());
+            }
         }
     }
-    if wrong.is_empty() {
+    let (count, all) = (wrong.len(), files.len());
+    if count == 0 {
         return Ok(found);
     }
-    if files.len() > 1 {
-        wrong.insert(
-            0,
-            format!(
-                "nothing was imported: {} of {} files cannot be read",
-                wrong.len(),
-                files.len()
-            ),
-        );
+    if all > 1 {
+        let none = format!("nothing was imported: {count} of {all} files cannot be read");
+        wrong.insert(0, none);
     }
     if has_unknown {
-        wrong.push(format!(
-            "supported: the outputs of {}",
-            bitcost_import::known()
-        ));
+        let known = bitcost_import::known();
+        wrong.push(format!("supported: the outputs of {known}"));
     }
     Err(Failure::Usage(wrong.join("\n")))
 }
@@ -188,23 +179,14 @@ fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
-    let stem = Path::new(name).file_stem();
-    stem.map_or_else(
-        || "import".to_owned(),
-        |stem| stem.to_string_lossy().into_owned(),
-    )
+    let stem = Path::new(name).file_stem().unwrap_or("import".as_ref());
+    stem.to_string_lossy().into_owned()
 }
 
 /// Keeps letters, digits and a few other characters, so that the name is that of one folder.
 fn file_name(name: &str) -> String {
-    let safe = |letter: char| {
-        if letter.is_alphanumeric() || "-_.".contains(letter) {
-            letter
-        } else {
-            '-'
-        }
-    };
-    let mut name: String = name.chars().map(safe).collect();
+    let is_other = |letter: char| !letter.is_alphanumeric() && !"-_.".contains(letter);
+    let mut name = name.replace(is_other, "-");
     while name.len() > 80 {
         name.pop();
     }
@@ -216,15 +198,10 @@ fn print_lab(file: &Path, mininet_compat: bool) -> Result<(), Failure> {
     let file = file.to_string_lossy();
     let lab = labs::find(&file, Options { mininet_compat })?.lab;
     let mut text = format!("# From {}.\n", file.escape_debug());
-    lab.warnings
-        .iter()
-        .for_each(|warning| text += &format!("# {warning}\n"));
-    for command in &lab.commands {
-        text += &format!(
-            "# never run: {} {} command: {}\n",
-            command.node, command.when, command.text
-        );
-    }
+    let warnings = lab.warnings.iter();
+    warnings.for_each(|warning| text += &format!("# {warning}\n"));
+    let commands = lab.commands.iter();
+    commands.for_each(|command| text += &format!("# never run: {command}\n"));
     text += "# Ports by the order of links:\n";
     for link in &lab.topology.links {
         text += &format!("#   {} - {}\n", link.ends[0].device, link.ends[1].device);

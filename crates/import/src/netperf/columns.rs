@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 
 use bitcost_model::study::Label;
 
-use super::banner::{Banner, Kind};
+use super::human::Banner;
 use crate::run::{Run, mbps};
 
 /// The names of a row, in the form of [`plain`], with its values.
 pub(super) type Row = Vec<(String, String)>;
 
 /// Units that a name may end with, as netperf writes them.
-const UNITS: &[(&str, &str)] = &[
+const UNITS: [(&str, &str); 5] = [
     ("_mbps", "10^6bits/s"),
     ("_us_per_kib", "usec/KB"),
     ("_pct", "%"),
@@ -62,20 +62,16 @@ impl Column {
                 units,
             })
         };
-        let mut ends = UNITS.iter();
-        with(name, None)
-            .or_else(|| ends.find_map(|(end, units)| with(name.strip_suffix(end)?, Some(*units))))
+        let of_units = |(end, units)| with(name.strip_suffix(end)?, Some(units));
+        with(name, None).or_else(|| UNITS.into_iter().find_map(of_units))
     }
 
     /// What is taken of it, and as which figure or level; `is_sending` where netperf's local endpoint
     /// sends.
     fn target(&self, is_sending: bool) -> Option<(&'static str, &'static str)> {
         let (is, targets) = self.taken.split_once(' ').unwrap_or((self.taken, ""));
-        let is_of = |ends: [&str; 2]| ends.iter().any(|end| self.selector.starts_with(end));
-        let receives = match is_sending {
-            true => is_of(["remote_", "rs"]),
-            false => is_of(["local_", "ls"]),
-        };
+        let ends = [["local_", "ls"], ["remote_", "rs"]][usize::from(is_sending)];
+        let receives = ends.iter().any(|end| self.selector.starts_with(end));
         let target = targets.split(' ').nth(usize::from(receives))?;
         (!is.is_empty() && target != "-").then_some((is, target))
     }
@@ -95,7 +91,7 @@ pub(super) fn is_size(name: &str) -> bool {
 }
 
 pub(super) fn is_throughput(name: &str) -> bool {
-    Column::of(name).is_some_and(|column| column.selector.ends_with("throughput"))
+    is_known(name) && key(name).ends_with("throughput")
 }
 
 /// Takes a row: known columns become metrics and levels, all columns become facts. The banner above
@@ -103,13 +99,16 @@ pub(super) fn is_throughput(name: &str) -> bool {
 /// form that its column requires.
 pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) -> Option<String> {
     let about = About::of(row, banner);
-    let mut wrong = None;
+    let (mut wrong, mut has_rate) = (None, false);
     for (name, value) in row.iter().filter(|(_, value)| !value.trim().is_empty()) {
         let value = value.trim();
         found.fact(name, value);
-        let column = Column::of(name);
-        let target = column.as_ref().and_then(|one| one.target(about.is_sending));
-        let Some((column, (is, target))) = column.zip(target) else {
+        let Some(column) = Column::of(name) else {
+            continue;
+        };
+        let is_rate = column.selector.ends_with("throughput") && column.units.is_none();
+        has_rate |= is_rate && number(value).is_some();
+        let Some((is, target)) = column.target(about.is_sending) else {
             continue;
         };
         let number = value.parse::<f64>();
@@ -125,16 +124,13 @@ pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) -> Optio
         }
         about.set(found, &column, (is, target), value);
     }
-    if about.kind == Kind::Stream && (about.get("direction").is_some() || banner.is_some()) {
+    let is_stream = about.is_transactions == Some(false);
+    if is_stream && (about.get("direction").is_some() || banner.is_some()) {
         let words = ["reverse", "forward"];
         found.level("direction", words[usize::from(about.is_sending)]);
     }
     about.of_bits(found);
-    let is_rate = |(name, value): &(String, String)| {
-        let units = Column::of(name).and_then(|column| column.units);
-        is_throughput(name) && units.is_none() && number(value).is_some()
-    };
-    if about.get("throughput_units").is_none() && row.iter().any(is_rate) {
+    if has_rate && about.get("throughput_units").is_none() {
         found.note(format!(
             "the file does not state the units of its rates; netperf's default units are assumed ({})",
             about.rate_units
@@ -148,7 +144,8 @@ pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) -> Optio
 struct About<'a> {
     /// The values by selector; of one that is there twice the first.
     values: HashMap<&'a str, &'a str>,
-    kind: Kind,
+    /// Absent where nothing says it.
+    is_transactions: Option<bool>,
     /// True where netperf's local endpoint sends; in transactions, where it sends the requests.
     is_sending: bool,
     rate_units: &'a str,
@@ -163,30 +160,19 @@ impl<'a> About<'a> {
         values.retain(|_, value| !value.is_empty());
         let of = |selector| values.get(selector).copied();
         let (direction, units) = (of("direction"), of("throughput_units"));
-        let kind = |is_transactions| match is_transactions {
-            true => Kind::Transactions,
-            false => Kind::Stream,
-        };
-        let by_units = || Some(kind(units?.starts_with("Trans")));
-        let by_request = || Some(kind(of("request_size")?.parse::<f64>().ok()? > 0.0));
-        let kind = match direction {
-            Some(direction) => kind(direction.contains('|')),
-            None => banner
-                .map(Banner::kind)
-                .or_else(by_request)
-                .or_else(by_units)
-                .unwrap_or(Kind::Unknown),
-        };
+        let by_request = || Some(of("request_size")?.parse::<f64>().ok()? > 0.0);
+        let by_direction = direction.map(|direction| direction.contains('|'));
+        let is_transactions = by_direction
+            .or(banner.map(Banner::is_transactions))
+            .or_else(by_request)
+            .or(units.map(|units| units.starts_with("Trans")));
+        let assumed = ["10^6bits/s", "Trans/s"][usize::from(is_transactions == Some(true))];
         let is_sending = match direction {
             Some(direction) => direction.to_ascii_lowercase().starts_with("send"),
             None => banner.is_none_or(Banner::is_sending),
         };
-        let assumed = match kind {
-            Kind::Transactions => "Trans/s",
-            _ => "10^6bits/s",
-        };
         About {
-            kind,
+            is_transactions,
             is_sending,
             rate_units: units.unwrap_or(assumed),
             values,
@@ -216,18 +202,14 @@ impl<'a> About<'a> {
             "switch" => return,
             "rate" => {
                 // Bits also where the test counts transactions.
-                let is_count = self.rate_units.starts_with("Trans");
-                let assumed = if is_count {
-                    "10^6bits/s"
-                } else {
-                    self.rate_units
-                };
-                number.and_then(|rate| mbps(rate, units.unwrap_or(assumed)))
+                let of_row = Some(self.rate_units).filter(|units| !units.starts_with("Trans"));
+                let units = units.or(of_row).unwrap_or("10^6bits/s");
+                number.and_then(|rate| mbps(rate, units))
             }
             "demand" => {
-                let is_count = self.kind == Kind::Transactions;
-                let assumed = if is_count { "usec/Tran" } else { "usec/KB" };
-                let units = units.or(self.get("sd_units")).unwrap_or(assumed);
+                let is_count = usize::from(self.is_transactions == Some(true));
+                let units = units.or(self.get("sd_units"));
+                let units = units.unwrap_or(["usec/KB", "usec/Tran"][is_count]);
                 number.filter(|_| units.starts_with("usec/K"))
             }
             // netperf prints a busiest CPU of 0 for an endpoint that it did not measure.
@@ -236,7 +218,7 @@ impl<'a> About<'a> {
                 let mean = mean.and_then(|mean| mean.parse::<f64>().ok());
                 number.filter(|peak| mean.map_or(*peak > 0.0, |mean| mean >= 0.0))
             }
-            "transaction" => number.filter(|_| self.kind != Kind::Stream),
+            "transaction" => number.filter(|_| self.is_transactions != Some(false)),
             _ => number,
         };
         found.figure(target, figure);
@@ -250,7 +232,7 @@ impl<'a> About<'a> {
         }
         let end = if self.is_sending { "remote" } else { "local" };
         let received = self.number(&format!("{end}_recv_throughput"));
-        if self.kind != Kind::Transactions && received.is_none() {
+        if self.is_transactions != Some(true) && received.is_none() {
             found.figure("throughput_mbps", rate.and_then(|rate| mbps(rate, units)));
         }
     }
@@ -264,14 +246,11 @@ impl<'a> About<'a> {
         };
         let bytes = size("request_size_bytes").zip(size("response_size_bytes"));
         let rate = self.number("throughput");
-        let rate_mbps = rate.and_then(|rate| mbps(rate, self.rate_units));
+        let rate = rate.and_then(|rate| mbps(rate, self.rate_units)).zip(bytes);
         let is_missing = found.get("transactions_per_second").is_none();
-        if self.kind == Kind::Transactions
-            && is_missing
-            && let Some((rate_mbps, (request, response))) = rate_mbps.zip(bytes)
-        {
-            let rate = rate_mbps * 1e6 / 8.0 / (request + response);
-            found.figure("transactions_per_second", Some(rate));
+        if self.is_transactions == Some(true) && is_missing {
+            let per_second = |(mbps, (request, response))| mbps * 1e6 / 8.0 / (request + response);
+            found.figure("transactions_per_second", rate.map(per_second));
         }
     }
 
@@ -286,11 +265,9 @@ impl<'a> About<'a> {
         };
         let sent = found.get("send_throughput_mbps").filter(|sent| *sent > 0.0);
         let rates = sent.zip(found.get("throughput_mbps"));
-        if let Some((sent, received)) = rates.filter(|_| is_udp && self.kind != Kind::Transactions)
-        {
-            let lost = 100.0 * (1.0 - received / sent).max(0.0);
-            found.figure("loss_pct", Some(lost));
-        }
+        let rates = rates.filter(|_| is_udp && self.is_transactions != Some(true));
+        let lost = |(sent, received): (f64, f64)| 100.0 * (1.0 - received / sent).max(0.0);
+        found.figure("loss_pct", rates.map(lost));
     }
 
     /// The width that netperf itself gives the interval of its result (`-I`), and whether that is

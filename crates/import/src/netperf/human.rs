@@ -1,9 +1,8 @@
-//! netperf's human-readable tables, as rows of named values: the classic ones, whose columns have a
-//! fixed order, and those of `-O`, whose column heads are stacked words.
+//! What netperf prints for people: the line above a result, and tables as rows of named values: the
+//! classic ones, whose columns have a fixed order, and those of `-O`, whose heads are stacked words.
 
-use super::banner::{Banner, Kind};
 use super::columns::{Row, is_known, plain};
-use crate::run::mbps;
+use crate::run::{Run, mbps};
 
 /// The classic columns of a stream; the last four with `-c` or `-C`.
 const STREAM: &str = "receiver_recv_socket sender_send_socket sender_send_size elapsed_time \
@@ -17,47 +16,110 @@ const SENT: &str = "sender_send_socket sender_send_size elapsed_time messages_se
 const RECEIVED: &str = "receiver_recv_socket remote_elapsed_time messages_received \
     remote_recv_throughput remote_cpu_util remote_sd";
 
-/// The rows of the tables below a banner; an empty one where they have another form.
-pub(super) fn rows(banner: &Banner, lines: &[&str]) -> Vec<Row> {
-    match stacked(lines) {
-        rows if rows.is_empty() => vec![classic(banner, lines).unwrap_or_default()],
-        rows => rows,
-    }
+/// Lines of heads above a line of values, and the most columns of a table.
+const HEADS: usize = 4;
+const MOST_COLUMNS: usize = 1000;
+
+/// The line above a result.
+#[derive(Clone, Debug)]
+pub(super) struct Banner {
+    pub(super) test: String,
+    is_nodelay: bool,
+    burst: Option<f64>,
+    remote: Option<String>,
+    /// `+/-2.500% @ 99% conf.`: what was requested.
+    pub(super) confidence: Option<String>,
 }
 
-/// Lines that are all numbers are rows; their number of columns says what they are.
-fn classic(banner: &Banner, lines: &[&str]) -> Option<Row> {
-    let lists = lines.iter().map(|line| line.split_whitespace().collect());
-    let is_row = |words: &Vec<&str>| !words.is_empty() && words.iter().all(|one| is_number(one));
-    let numbers: Vec<Vec<&str>> = lists.filter(is_row).collect();
-    let row = |names: &str, counts: [usize; 2]| {
-        let values = numbers.iter().find(|row| counts.contains(&row.len()))?;
-        Some(named(names, values))
-    };
-    let is_datagrams = banner.test.contains("udp_stream");
-    let is_transactions = banner.kind() == Kind::Transactions;
-    let mut found = match &numbers[..] {
-        // `-v 0` prints the rate alone.
-        [only] if only.len() == 1 && is_datagrams => {
-            return Some(named("local_send_throughput", only));
+impl Banner {
+    /// The banner in a line; absent for another line: `MIGRATED TCP STREAM TEST from … : nodelay :
+    /// demo : first burst 4`.
+    pub(super) fn of(line: &str) -> Option<Banner> {
+        let line = line.trim_start_matches("MIGRATED ");
+        let mut ends = [" TEST from ", " TEST to "].iter();
+        let (name, rest) = ends.find_map(|end| line.split_once(end))?;
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || "/_|".contains(c);
+        let is_word = |word: &str| !word.is_empty() && word.chars().all(is_letter);
+        if !name.split(' ').all(is_word) {
+            return None;
         }
-        [only] if only.len() == 1 => return Some(named("throughput", only)),
-        _ if is_datagrams => {
-            let is_both = |pair: &&[Vec<&str>]| {
-                [6, 8].contains(&pair[0].len()) && [4, 6].contains(&pair[1].len())
-            };
-            let pair = numbers.windows(2).find(is_both)?;
-            [named(SENT, &pair[0]), named(RECEIVED, &pair[1])].concat()
-        }
-        _ if is_transactions => row(TRANSACTIONS, [6, 10])?,
-        _ => row(STREAM, [5, 9])?,
-    };
-    let mut words = lines.iter().flat_map(|line| line.split_whitespace());
-    let units = words.find(|word| word.contains('/') && mbps(1.0, word).is_some());
-    if let Some(units) = units.or(is_transactions.then_some("Trans/s")) {
-        found.push(("throughput_units".to_owned(), units.to_owned()));
+        let test = name.replace(['/', ' '], "_").to_ascii_lowercase();
+        let test = test.replace("request_response", "rr");
+        let words = || rest.split(" : ").map(str::trim);
+        let (_, to) = line.rsplit_once(" to ").unwrap_or_default();
+        let remote = to.split([' ', ':']).next();
+        Some(Banner {
+            test: test.replace("send|recv", "rr").replace('|', "_"),
+            is_nodelay: words().any(|word| word == "nodelay"),
+            burst: words().find_map(|word| word.strip_prefix("first burst ")?.parse().ok()),
+            remote: remote.filter(|name| !name.is_empty()).map(str::to_owned),
+            confidence: words().find_map(|word| Some(word.strip_suffix(" conf.")?.to_owned())),
+        })
     }
-    Some(found)
+
+    pub(super) fn is_transactions(&self) -> bool {
+        self.test.ends_with("rr") || self.test.contains("connect")
+    }
+
+    /// False where netperf's local endpoint receives.
+    pub(super) fn is_sending(&self) -> bool {
+        !self.test.contains("maerts") && !self.test.ends_with("receive")
+    }
+
+    pub(super) fn levels(&self, run: &mut Run) {
+        run.level("test", &self.test);
+        if self.is_nodelay {
+            run.level("nodelay", "on");
+        }
+        run.setting("burst_transactions", self.burst);
+        if let Some(remote) = &self.remote {
+            let end = ["sender", "receiver"][usize::from(self.is_sending())];
+            run.level(end, remote);
+        }
+    }
+
+    /// The rows of the tables below it; an empty one where they have another form.
+    pub(super) fn rows(&self, lines: &[&str]) -> Vec<Row> {
+        match stacked(lines) {
+            rows if rows.is_empty() => vec![self.classic(lines).unwrap_or_default()],
+            rows => rows,
+        }
+    }
+
+    /// Lines that are all numbers are rows; their number of columns says what they are.
+    fn classic(&self, lines: &[&str]) -> Option<Row> {
+        let lists = lines.iter().map(|line| line.split_whitespace().collect());
+        let is_row =
+            |words: &Vec<&str>| !words.is_empty() && words.iter().all(|one| is_number(one));
+        let numbers: Vec<Vec<&str>> = lists.filter(is_row).collect();
+        let row = |names: &str, counts: [usize; 2]| {
+            let values = numbers.iter().find(|row| counts.contains(&row.len()))?;
+            Some(named(names, values))
+        };
+        let is_datagrams = self.test.contains("udp_stream");
+        let mut found = match &numbers[..] {
+            // `-v 0` prints the rate alone.
+            [only] if only.len() == 1 => {
+                let names = ["throughput", "local_send_throughput"];
+                return Some(named(names[usize::from(is_datagrams)], only));
+            }
+            _ if is_datagrams => {
+                let is_both = |pair: &&[Vec<&str>]| {
+                    [6, 8].contains(&pair[0].len()) && [4, 6].contains(&pair[1].len())
+                };
+                let pair = numbers.windows(2).find(is_both)?;
+                [named(SENT, &pair[0]), named(RECEIVED, &pair[1])].concat()
+            }
+            _ if self.is_transactions() => row(TRANSACTIONS, [6, 10])?,
+            _ => row(STREAM, [5, 9])?,
+        };
+        let mut words = lines.iter().flat_map(|line| line.split_whitespace());
+        let units = words.find(|word| word.contains('/') && mbps(1.0, word).is_some());
+        if let Some(units) = units.or(self.is_transactions().then_some("Trans/s")) {
+            found.push(("throughput_units".to_owned(), units.to_owned()));
+        }
+        Some(found)
+    }
 }
 
 fn is_number(word: &str) -> bool {
@@ -70,43 +132,35 @@ fn named(names: &str, values: &[&str]) -> Row {
     names.zip(values).collect()
 }
 
-/// Lines of heads above a line of values.
-const HEADS: usize = 4;
-
-/// The most columns of a table.
-const MOST_COLUMNS: usize = 1000;
-
 /// The rows of tables with stacked heads: four lines of words, then lines of values. Columns that do
 /// not fit one line follow as another table.
 fn stacked(lines: &[&str]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let is_blank = |line: &&str| line.trim().is_empty();
+    // Heads have no separate number.
+    let is_value = |line: &&str| line.split_whitespace().any(is_number);
     let mut rest = lines;
     while let Some(first) = rest.iter().position(|line| !is_blank(line)) {
-        rest = &rest[first..];
-        let heads = rest.iter().take(HEADS).take_while(|line| !is_value(line));
-        let heads: Vec<&str> = heads.copied().collect();
-        let begins = begins(&heads);
-        if begins.len() > MOST_COLUMNS {
-            break;
-        }
-        let mut titles = vec![String::new(); begins.len()];
-        for line in &heads {
-            let words = titles.iter_mut().zip(parts(line, &begins));
-            words.for_each(|(title, word)| *title += &format!(" {word}"));
-        }
-        let titles: Vec<String> = titles.iter().map(|title| plain(title)).collect();
+        let heads = rest[first..].iter().take(HEADS);
+        let (heads, below) =
+            rest[first..].split_at(heads.take_while(|line| !is_value(line)).count());
+        let begins = begins(heads);
+        let words: Vec<Vec<String>> = heads.iter().map(|line| parts(line, &begins)).collect();
+        let title = |at: usize| {
+            let words = words.iter().map(|line: &Vec<String>| line[at].as_str());
+            plain(&words.collect::<Vec<_>>().join(" "))
+        };
+        let titles: Vec<String> = (0..begins.len()).map(title).collect();
         let known = titles.iter().filter(|title| is_known(title)).count();
-        rest = &rest[heads.len()..];
-        let value = rest.iter().position(|line| !is_blank(line));
-        let Some(value) = value.filter(|_| known * 2 >= titles.len().max(1)) else {
+        let value = below.iter().position(|line| !is_blank(line));
+        let is_table = begins.len() <= MOST_COLUMNS && known * 2 >= titles.len().max(1);
+        let Some(value) = value.filter(|_| is_table) else {
             break;
         };
-        rest = &rest[value..];
-        let more = rest[1..].iter();
+        let more = below[value + 1..].iter();
         let more = more.take_while(|line| !is_blank(line) && is_value(line));
-        let (values, after) = rest.split_at(1 + more.count());
-        for line in values {
+        let end = value + 1 + more.count();
+        for line in &below[value..end] {
             let values = titles.iter().cloned().zip(parts(line, &begins));
             match rows.last_mut() {
                 Some(row) if row.iter().all(|(name, _)| !titles.contains(name)) => {
@@ -115,29 +169,24 @@ fn stacked(lines: &[&str]) -> Vec<Row> {
                 _ => rows.push(values.collect()),
             }
         }
-        rest = after;
+        rest = &below[end..];
     }
     rows
-}
-
-/// True for a line with a number: heads have no separate number.
-fn is_value(line: &str) -> bool {
-    line.split_whitespace().any(is_number)
 }
 
 /// The places at which columns start: before them every line has a space, or nothing. Not
 /// more than one above the most.
 fn begins(heads: &[&str]) -> Vec<usize> {
-    let lines: Vec<Vec<char>> = heads.iter().map(|line| line.chars().collect()).collect();
-    let width = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let blank = |place: usize| {
-        let mut letters = lines.iter().filter_map(|line| line.get(place));
-        letters.all(|letter| *letter == ' ')
-    };
-    (0..width)
-        .filter(|place| !blank(*place) && (*place == 0 || blank(place - 1)))
-        .take(MOST_COLUMNS + 1)
-        .collect()
+    let mut has_letter = vec![false];
+    for line in heads {
+        for (at, letter) in (1..).zip(line.chars()) {
+            has_letter.resize(has_letter.len().max(at + 1), false);
+            has_letter[at] |= letter != ' ';
+        }
+    }
+    let places = (0..).zip(has_letter.windows(2));
+    let begins = places.filter(|(_, pair)| *pair == [false, true]);
+    begins.map(|(at, _)| at).take(MOST_COLUMNS + 1).collect()
 }
 
 /// What a line has in each column.

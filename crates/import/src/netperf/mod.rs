@@ -1,14 +1,13 @@
 //! netperf's outputs, in any order in one file: tables for people, comma-separated values and tables
 //! made from them, and `SELECTOR=value`.
 
-mod banner;
 mod columns;
 mod human;
 
 use std::collections::BTreeMap;
 
-use self::banner::Banner;
 use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
+use self::human::Banner;
 use crate::run::{Done, Run, Runs};
 
 /// The longest line, in bytes, and the most lines of a table for people, of pairs of a run, and of
@@ -26,16 +25,13 @@ const HEAD_LINES: usize = 50;
 
 pub(crate) fn is(text: &str) -> bool {
     let is_known_pair = |line| pair(line).is_some_and(|(name, _)| is_known(&plain(name)));
-    let mut is_first = true;
-    let is_header = |line: &str| {
-        let is_header = fields(line).is_some_and(|names| header(&names, is_first).is_some());
-        is_first = false;
-        is_header
+    let is_header = |(at, line): (usize, &str)| {
+        fields(line).is_some_and(|names| header(&names, at == 0).is_some())
     };
-    let mut head = text.lines().filter(|line| !line.trim().is_empty());
+    let head = text.lines().filter(|line| !line.trim().is_empty());
     let mut lines = text.lines();
     lines.any(|line| Banner::of(line).is_some() || is_known_pair(line))
-        || head.by_ref().take(HEAD_LINES).any(is_header)
+        || head.enumerate().take(HEAD_LINES).any(is_header)
 }
 
 pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
@@ -54,16 +50,17 @@ pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
     let strange: Vec<String> = reader.strange.iter().map(u64::to_string).collect();
     let strange = strange.join(", ");
     match runs.last() {
-        _ if strange.is_empty() => Ok(()),
-        Some(last) => {
-            let left = "lines that are not rows were left out";
-            last.note(format!("{file}: {left}: {strange}"));
-            Ok(())
-        }
-        None => Err(format!(
-            "it has no run: these lines do not have as many values as its header: {strange}"
+        _ if strange.is_empty() => {}
+        Some(last) => last.note(format!(
+            "{file}: lines that are not rows were left out: {strange}"
         )),
+        None => {
+            return Err(format!(
+                "it has no run: these lines do not have as many values as its header: {strange}"
+            ));
+        }
     }
+    Ok(())
 }
 
 /// A width in netperf's warning about results that vary by more than was requested; absent for
@@ -246,7 +243,7 @@ impl<'a> Reader<'a> {
         let Some((line, banner)) = self.banner.as_ref().filter(|_| !self.has_run) else {
             return Ok(());
         };
-        let (line, rows) = (*line, human::rows(banner, &self.lines));
+        let (line, rows) = (*line, banner.rows(&self.lines));
         let mut rows = rows.iter();
         rows.try_for_each(|row| self.push(line, row, false, runs))
     }

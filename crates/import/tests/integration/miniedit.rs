@@ -23,7 +23,7 @@ fn shown(imported: &Imported) -> String {
         .iter()
         .map(|warning| format!("warning: {warning}\n"));
     let commands = imported.commands.iter();
-    let commands = commands.map(|own| format!("{} of {}: {}\n", own.when, own.node, own.text));
+    let commands = commands.map(|command| format!("{command}\n"));
     let said: String = warnings.chain(commands).collect();
     format!("{}\n{said}", to_toml(&imported.topology))
 }

@@ -89,10 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .for_each(|warning| output::say(&format!("warning: {warning}")));
     for command in &lab.commands {
-        output::say(&format!(
-            "not run: {} {} command: {}",
-            command.node, command.when, command.text
-        ));
+        output::say(&format!("not run: {command}"));
     }
     let emulate = arguments.emulated(&topology)?;
     if arguments.bare {
