@@ -77,6 +77,18 @@ pub(crate) fn rate_metric(conditions: &Conditions) -> Option<&'static Metric> {
     })
 }
 
+/// What an experiment judges by, from the figures of a run: of transactions at a requested rate how many would follow one
+/// another, by their latency.
+pub(super) fn rate_of(
+    conditions: &Conditions,
+    figure: impl Fn(&str) -> Option<f64>,
+) -> Option<f64> {
+    match conditions.transaction_rate {
+        Some(_) => Some(1e6 * f64::from(conditions.flows) / figure("latency_mean_us")?),
+        None => figure(rate_metric(conditions)?.name),
+    }
+}
+
 impl Base {
     /// A cell, by its number and its used runs, as a test; absent where no run of it is explained.
     pub(crate) fn of_cell(
@@ -86,10 +98,9 @@ impl Base {
     ) -> Option<Base> {
         let cell = summary.planned.get(number)?;
         let verdict = explained.verdict()?;
-        let metric = rate_metric(&cell.conditions)?;
         let load = |row: &RunRow| {
             let rate = if row.is_used() {
-                row.value(metric)?
+                rate_of(&cell.conditions, |name| row.figures.get(name))?
             } else {
                 0.0
             };

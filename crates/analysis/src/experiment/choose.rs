@@ -77,7 +77,7 @@ const FIRST: usize = 2;
 
 /// What one connection may lack, and what all of them share.
 const OF_ONE: [&str; 3] = [LARGER_RECEIVE, LARGER_SEND, CONGESTION];
-const SHARED: [&str; 3] = [SENDER_CPU, RECEIVER_CPU, PATH_RATE];
+const SHARED: [&str; 4] = [SENDER_CPU, RECEIVER_CPU, PATH_RATE, SEGMENTS];
 
 /// The changes of a stage of a proof whose labels are not among those `done` before: those of the limiter that the counters
 /// name, and more flows; those of what comes next, and what one connection may lack where more of them `gain`, else what
@@ -98,12 +98,13 @@ pub(super) fn of_stage(
     // Smaller segments tell whether a path limits bits or packets.
     let of_path = named.is_some_and(Limiter::is_on_the_path);
     let is_in = |row: &Row| match stage {
-        0 => row.name == FLOWS || named.is_some_and(|named| row.is_of(named)),
+        0 => {
+            let is_own = named.is_some_and(|named| row.is_of(named));
+            row.name == FLOWS || is_own || (of_path && row.name == SEGMENTS)
+        }
         1 => {
-            let suspected = if gain { &OF_ONE } else { &SHARED };
-            suspected.contains(&row.name)
-                || (of_path && row.name == SEGMENTS)
-                || base.next.iter().any(|one| row.is_of(one))
+            let suspected: &[&str] = if gain { &OF_ONE } else { &SHARED };
+            suspected.contains(&row.name) || base.next.iter().any(|one| row.is_of(one))
         }
         _ => true,
     };

@@ -273,6 +273,13 @@ impl<'a> Judged<'a> {
         suspect.or_else(|| limiter(name?, ""))
     }
 
+    /// Smaller segments, which may show that a path of which less rate is slower carries packets, and not bits.
+    pub fn of_packets(&self) -> Option<&Seen<'a>> {
+        let mut seen = self.seen.iter();
+        seen.find(|one| one.change.name() == SEGMENTS && one.is_contender())
+            .filter(|_| self.has(PATH_RATE, Decision::Limits))
+    }
+
     fn outcome(&self) -> Outcome {
         if let Some(why) = &self.unsound {
             return Outcome::Undecided(why.clone());

@@ -24,15 +24,11 @@ const TUNNEL: u32 = 100;
 type Make = fn(&Base) -> Option<Remedy>;
 
 /// What no experiment tries, since it is another test, or another program's: limiters, and what it is in a test.
-const OTHERWISE: [(&[&str], Make); 5] = [
+const OTHERWISE: [(&[&str], Make); 4] = [
     (&["application_pacing"], |base| {
         let is_stream = base.conditions.workload.is_byte_stream();
         without(base, "rate_bps", "no requested rate").filter(|_| is_stream)
     }),
-    (
-        &["queue_overflow", "path_loss", "udp_receive_buffer"],
-        |base| without(base, "burst_messages", "no bursts"),
-    ),
     (
         &["latency", "wake_ups", "sender_cpu", "receiver_cpu"],
         |base| {

@@ -9,7 +9,7 @@ use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::record::{EndpointRecord, ThreadKind};
 use bitcost_stats::{Interval, LOOKED, Scale, change, median, median_interval, paired_change};
 
-use super::base::{Side, rate_metric};
+use super::base::{Side, rate_of};
 use super::change::{Change, Kind};
 use super::ladder::{Aim, BLOCKS_LEAST, FINALISTS, SCREENING_BLOCKS};
 use crate::explain::{Decision, Load, Tried};
@@ -60,7 +60,7 @@ impl Run {
             return Err(Unavailable(reason));
         }
         let figure = |name: &str| figure_of(&view, name);
-        let rate = rate_metric(conditions).and_then(|metric| figure(metric.name));
+        let rate = rate_of(conditions, figure);
         let rate = rate.filter(|rate| *rate > 0.0);
         Ok(Run {
             rate: rate.ok_or_else(|| Unavailable("nothing was received in its window".into()))?,
@@ -115,8 +115,10 @@ impl Round {
         let both = self.runs[UNCHANGED].iter().zip(&self.runs[place]);
         both.filter_map(|(unchanged, run)| unchanged.as_ref().ok().zip(run.as_ref().ok()))
             .filter(move |(unchanged, _)| {
-                let window_s = f64::from(self.conditions[place].duration_ms) / 1e3;
-                let is_counted = self.conditions[place].workload.is_transactional();
+                let conditions = &self.conditions[place];
+                let window_s = f64::from(conditions.duration_ms) / 1e3;
+                let is_counted =
+                    conditions.workload.is_transactional() && conditions.transaction_rate.is_none();
                 !is_counted || unchanged.rate * window_s >= FEWEST
             })
     }

@@ -38,7 +38,7 @@ const fn more(
 
 /// Every change, with the limiters that it is about. Within a stage changes are tried in this order.
 #[rustfmt::skip]
-pub static CHANGES: [Row; 33] = [
+pub static CHANGES: [Row; 34] = [
     tighten::SENDER,
     tighten::RECEIVER,
     tighten::PATH,
@@ -53,7 +53,8 @@ pub static CHANGES: [Row; 33] = [
     more("congestion_marks", &["congestion_window_marks"], |base| hosts::sysctl(base, "tcp_ecn", |is| is == "1", "2")),
     more("window_scaling", &["receive_buffer"], |base| hosts::sysctl(base, "tcp_window_scaling", |is| is == "0", "1")),
     more("receive_autotuning", &["receive_buffer"], |base| hosts::sysctl(base, "tcp_moderate_rcvbuf", |is| is == "0", "1")),
-    more("window_after_pauses", &["latency"], hosts::window_after_pauses),
+    more("window_after_pauses", &["congestion_window_slow_start"], hosts::window_after_pauses),
+    more("bursts", &["queue_overflow", "path_loss", "udp_receive_buffer"], calls::no_bursts),
     more("reassembly", LOSS, hosts::reassembly),
     Row {
         grows: Some(|load| load.window_bytes.or(load.receive_buffer_bytes)),

@@ -43,5 +43,5 @@ pub use packets::{Packets, Unheard};
 pub use proof::{Decision, NotTried, Outcome, Proof, Remedy, Tried};
 pub use signals::{EndTimes, Loss, Signals};
 pub use tcp::Tcp;
-pub use transactions::Transactions;
+pub use transactions::{Restarts, Transactions};
 pub use warnings::Warning;

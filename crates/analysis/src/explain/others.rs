@@ -71,6 +71,7 @@ impl Others {
     /// How much faster a full CPU would be without them, or that one of them may be what is full between the ends.
     fn matters(&self, limiter: &Limiter) -> Option<String> {
         let end = match limiter.name() {
+            _ if limiter.is_on_the_path() => None,
             "sender_cpu" | "packets_per_second" => Some(Role::Sender),
             "receiver_cpu" => Some(Role::Receiver),
             _ => None,

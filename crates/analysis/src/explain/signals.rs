@@ -85,6 +85,8 @@ pub struct Loss {
     /// Dropped as they left the sender's interface: a virtual one counts there what its peer's ring had
     /// no room for.
     pub departure: Option<f64>,
+    /// Datagrams that are sent back to back, as the run requests.
+    pub burst: Option<u32>,
     /// The largest message that the path carries in one packet, where it cuts the run's into fragments.
     pub largest: Option<u32>,
 }
@@ -318,6 +320,7 @@ fn loss(run: &RunView, [sender, receiver]: &[Series; 2]) -> Option<Loss> {
     });
     Some(Loss {
         lost,
+        burst: run.conditions.burst_messages,
         largest: in_fragments(run).map(|(_, most)| most),
         pct: 100.0 * lost / (sequence.measured_sent as f64).max(1.0),
         socket: grown(|sample| sample.sockets.iter().map(|socket| socket.drops).collect()),

@@ -1,9 +1,9 @@
 //! What a transaction's time consists of.
 
-use bitcost_model::record::EndpointRecord;
+use bitcost_model::record::{EndpointRecord, Role, Sample};
 
 use crate::explain::load::least_rtt_us;
-use crate::metrics::{Edges, RunView, figure_of};
+use crate::metrics::{Edges, RunView, actual, figure_of};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transactions {
@@ -21,6 +21,54 @@ pub struct Transactions {
     pub rtt_ns: Option<f64>,
     /// The least share of the time in which a flow waits for a retransmission timer.
     pub resending: Option<f64>,
+    /// How windows begin again after pauses.
+    pub restarts: Option<Restarts>,
+}
+
+/// Congestion windows of the end that sends more at a time, where transactions have a requested rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Restarts {
+    /// Mean latency ÷ the least round-trip time.
+    pub trips: f64,
+    /// How often a window fell to half or less from one sample to the next.
+    pub falls: f64,
+    /// The smallest window, in segments.
+    pub least: u32,
+}
+
+impl Restarts {
+    fn of(run: &RunView, rtt_us: f64) -> Option<Restarts> {
+        let conditions = run.conditions;
+        let [request, response] = [
+            conditions.request_size_bytes,
+            conditions.response_size_bytes,
+        ];
+        let role = if request > response {
+            Role::Sender
+        } else {
+            Role::Receiver
+        };
+        // BBR keeps its window.
+        let control = actual(run.sender, "congestion_control")?;
+        conditions
+            .transaction_rate
+            .filter(|_| !control.starts_with("bbr"))?;
+        let windows = |sample: &Sample| -> Vec<u32> {
+            let all = sample.connections().iter();
+            all.filter_map(|info| info.snd_cwnd_segments).collect()
+        };
+        let windows: Vec<Vec<u32>> = run.end(role).samples.iter().map(windows).collect();
+        let pairs = windows
+            .windows(2)
+            .flat_map(|two| two[0].iter().zip(&two[1]));
+        Some(Restarts {
+            trips: figure_of(run, "latency_mean_us")? / rtt_us,
+            falls: pairs
+                .filter(|(before, after)| **after <= **before / 2)
+                .count() as f64,
+            least: windows.iter().flatten().copied().min()?,
+        })
+    }
 }
 
 /// The least time of a retransmission timer, in seconds (`TCP_RTO_MIN`); one segment in flight is not sent again sooner.
@@ -53,6 +101,7 @@ impl Transactions {
             bytes,
             rtt_ns: least_rtt_us(run).map(|us| 1e3 * us),
             resending: resending(run, flows),
+            restarts: least_rtt_us(run).and_then(|rtt_us| Restarts::of(run, rtt_us)),
         })
     }
 }

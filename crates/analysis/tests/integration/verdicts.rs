@@ -409,6 +409,7 @@ fn requests(of: &mut Signals, change: impl FnOnce(&mut Transactions)) {
         bytes: 1,
         rtt_ns: Some(40_000.0),
         resending: None,
+        restarts: None,
     };
     change(&mut transactions);
     of.transactions = Some(transactions);

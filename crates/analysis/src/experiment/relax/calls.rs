@@ -17,6 +17,9 @@ const ENOUGH_BYTES: u32 = 1 << 16;
 /// Headers of a datagram, in bytes (RFC 768, RFC 8200).
 const DATAGRAM_HEADERS: u32 = 48;
 
+/// The length of a burst where its size is not set, in seconds.
+const BURST_S: f64 = 100e-6;
+
 /// Size of a receive call that takes many messages, in bytes.
 const RECEIVE_BYTES: u32 = 256 << 10;
 
@@ -77,6 +80,23 @@ pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
         ))
     };
     sizes.into_iter().map(offer).collect()
+}
+
+/// Bursts as short as those of a sender that is told no size.
+pub(in crate::experiment) fn no_bursts(base: &Base) -> Vec<Offer> {
+    let has = base.conditions.burst_messages;
+    let rate = base.conditions.asked_messages_per_second(None);
+    let both = has.zip(rate.map(|rate| (rate * BURST_S).max(1.0)));
+    let offer = |(_, count): (u32, f64)| {
+        let keep = "send each message when it is due";
+        let settings = [("burst_messages", &*format!("{count:.0}"))];
+        Ok(How {
+            removes: Some("burst_messages"),
+            ..program("no bursts", &settings, keep)
+        })
+    };
+    let longer = both.filter(|(has, count)| f64::from(*has) > *count);
+    longer.map(offer).into_iter().collect()
 }
 
 pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {

@@ -1,7 +1,7 @@
 //! Settings of the hosts: sysctls, offloads, what a packet carries, how often a card interrupts, and the CPUs that
 //! receive and work.
 
-use bitcost_model::conditions::{Conditions, Mss};
+use bitcost_model::conditions::Mss;
 use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads, RPS_CPUS, THREADED_NAPI};
 use bitcost_model::record::Role;
 
@@ -15,6 +15,8 @@ const FEATURES: [(&str, &str); 3] = [
     ("tx-generic-segmentation", "gso"),
     ("rx-gro", "gro"),
 ];
+
+const ENDS: [Role; 2] = [Role::Sender, Role::Receiver];
 
 /// The MTU of frames that many networks carry instead of 1500, in bytes.
 const JUMBO: u32 = 9000;
@@ -38,14 +40,20 @@ pub(in crate::experiment) fn sysctl(
     if base.conditions.workload.is_datagram() {
         return Vec::new();
     }
-    of_sysctl(base, &format!("net.ipv4.{name}"), slows, value)
+    of_sysctl(base, &ENDS, &format!("net.ipv4.{name}"), slows, value)
 }
 
-fn of_sysctl(base: &Base, name: &str, slows: fn(&str) -> bool, value: &str) -> Vec<Offer> {
+fn of_sysctl(
+    base: &Base,
+    ends: &[Role],
+    name: &str,
+    slows: fn(&str) -> bool,
+    value: &str,
+) -> Vec<Offer> {
     let set = format!("{name}={value}");
     let command = format!("sysctl -w {set}");
     let is_slow = |end: &Role| base.sysctl(*end, name).is_some_and(slows);
-    let ends = [Role::Sender, Role::Receiver].into_iter().filter(is_slow);
+    let ends = ends.iter().copied().filter(is_slow);
     let offer =
         |(typed, command): (String, String)| Ok(host(&*set, &[("sysctl", &typed)], command));
     match ends.collect::<Vec<_>>()[..] {
@@ -57,16 +65,21 @@ fn of_sysctl(base: &Base, name: &str, slows: fn(&str) -> bool, value: &str) -> V
 
 /// After a pause TCP begins with a window of ten segments, which an answer of more waits for.
 pub(in crate::experiment) fn window_after_pauses(base: &Base) -> Vec<Offer> {
-    let Conditions {
-        request_size_bytes: request,
-        response_size_bytes: response,
-        transaction_rate,
-        ..
-    } = base.conditions;
-    match transaction_rate.is_some() && request.max(response) > FIRST_WINDOW {
-        true => sysctl(base, "tcp_slow_start_after_idle", |is| is == "1", "0"),
-        false => Vec::new(),
-    }
+    let conditions = &base.conditions;
+    let has_pauses = conditions.transaction_rate.is_some();
+    let [request, response] = [
+        conditions.request_size_bytes,
+        conditions.response_size_bytes,
+    ];
+    let ends = [(Role::Sender, request), (Role::Receiver, response)];
+    let all = ends
+        .into_iter()
+        .filter(|(_, bytes)| has_pauses && *bytes > FIRST_WINDOW);
+    all.flat_map(|(end, _)| {
+        let name = "net.ipv4.tcp_slow_start_after_idle";
+        of_sysctl(base, &[end], name, |is| is == "1", "0")
+    })
+    .collect()
 }
 
 /// Room for the fragments of datagrams.
@@ -74,7 +87,7 @@ pub(in crate::experiment) fn reassembly(base: &Base) -> Vec<Offer> {
     let is_less = |is: &str| is.parse::<u64>().is_ok_and(|bytes| bytes < REASSEMBLY);
     let value = REASSEMBLY.to_string();
     match base.conditions.workload.is_datagram() {
-        true => of_sysctl(base, "net.ipv4.ipfrag_high_thresh", is_less, &value),
+        true => of_sysctl(base, &ENDS, "net.ipv4.ipfrag_high_thresh", is_less, &value),
         false => Vec::new(),
     }
 }

@@ -19,6 +19,9 @@ pub(super) const RETRANSMITTED: f64 = 0.001;
 /// From this share of the time, requests are late because they are lost.
 const RESENDING: f64 = 0.3;
 
+pub(super) const OF_TIMERS: &str =
+    "time in which requests wait for retransmission timers, at least";
+
 /// What helps where more datagrams come to a queue than leave it.
 const OF_DATAGRAMS: &str = "request a rate that fits through that queue (-b), or raise the limit of that queue; where its link is full, raise the link's rate";
 
@@ -30,7 +33,7 @@ pub static UDP_RECEIVE_BUFFER: LimiterRow = LimiterRow {
     suspects: |signals, found| {
         let drops = signals.loss.and_then(|loss| loss.socket);
         let evidence = drops.and_then(|drops| datagrams(signals, OF_SOCKET, drops));
-        let of = |evidence| UDP_RECEIVE_BUFFER.suspect(0.9, evidence).of_change();
+        let of = |evidence| in_bursts(signals, UDP_RECEIVE_BUFFER.suspect(0.9, evidence));
         found.extend(evidence.map(of));
     },
 };
@@ -49,12 +52,13 @@ pub static QUEUE_OVERFLOW: LimiterRow = LimiterRow {
         dropping.retain(|(.., drops)| *drops > 0.0);
         found.extend(dropping.into_iter().filter_map(|(name, kind, drops)| {
             let evidence = datagrams(signals, &format!("drops of {kind} at {name}"), drops)?;
-            let lost = QUEUE_OVERFLOW.suspect(0.9, evidence).of_change();
+            let lost = QUEUE_OVERFLOW.suspect(0.9, evidence);
             let lost = lost.at(format!("at {name}"));
-            Some(match name == backlog {
+            let lost = match name == backlog {
                 true => lost,
                 false => lost.with_remedy(OF_DATAGRAMS),
-            })
+            };
+            Some(in_bursts(signals, lost))
         }));
         found.extend(of_streams(signals));
     },
@@ -68,15 +72,29 @@ pub static PATH_LOSS: LimiterRow = LimiterRow {
     suspects: |signals, found| {
         found.extend(unseen(signals));
         let resending = signals.transactions.and_then(|requests| requests.resending);
-        let waits = "time in which requests wait for retransmission timers, at least";
         found.extend(resending.map(|share| {
-            let evidence = vec![least(waits, share, RESENDING)];
+            let evidence = vec![least(OF_TIMERS, share, RESENDING)];
             PATH_LOSS.suspect(0.75, evidence).of_change()
         }));
     },
 };
 
 const OF_SOCKET: &str = "drops of the receiving socket";
+
+/// What lost datagrams, which some queue must hold together where they are sent in bursts.
+fn in_bursts(signals: &Signals, lost: Candidate) -> Candidate {
+    let burst = signals.loss.and_then(|loss| loss.burst);
+    let lost = lost.of_change();
+    match burst.filter(|count| *count > 1) {
+        Some(count) => Candidate {
+            remedy: None,
+            ..lost.with_detail(format!(
+                "sent in bursts of {count} datagrams, which a queue must hold"
+            ))
+        },
+        None => lost,
+    }
+}
 
 /// Evidence that datagrams are lost, and that these drops explain it.
 pub(super) fn datagrams(signals: &Signals, counter: &str, drops: f64) -> Option<Vec<Evidence>> {
@@ -142,7 +160,7 @@ fn unseen(signals: &Signals) -> Option<Candidate> {
     let between: f64 = signals.hops.iter().map(|hop| hop.drops).sum();
     let unseen = (loss.lost - at_ends - between).max(0.0);
     let evidence = datagrams(signals, "lost where nothing counted drops", unseen)?;
-    let lost = PATH_LOSS.suspect(0.9, evidence).of_change();
+    let lost = in_bursts(signals, PATH_LOSS.suspect(0.9, evidence));
     Some(match loss.largest {
         Some(most) => lost
             .with_detail("fragmentation: a datagram is lost when one of its fragments is")

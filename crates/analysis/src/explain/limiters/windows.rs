@@ -1,7 +1,7 @@
 //! Windows and buffers of a connection, and the send buffer of datagrams.
 
 use super::evidence::{STEADY, least, least_of, most, most_of};
-use super::lost::{EXPLAINED, RETRANSMITTED, losses};
+use super::lost::{EXPLAINED, OF_TIMERS, RETRANSMITTED, losses};
 use super::path::stays;
 use crate::explain::limiter::{Candidate, LimiterRow};
 use crate::explain::signals::Signals;
@@ -22,6 +22,11 @@ const MARKED: f64 = 0.02;
 /// From this share of the time, what the window waits for are lost segments.
 const RECOVERS: f64 = 0.5;
 
+/// Round trips of a request, falls of its window, and the share of time in retransmission timers, where pauses make it slow.
+const TRIPS: f64 = 2.0;
+const FALLS: f64 = 2.0;
+const RESENDS: f64 = 0.05;
+
 /// From this share of samples that find it full, the kernel would let it grow.
 const FILLED: f64 = 0.25;
 
@@ -29,8 +34,11 @@ pub static SLOW_START: LimiterRow = LimiterRow {
     name: "congestion_window_slow_start",
     title: "congestion window (slow start)",
     remedy: "measure for longer, or begin with a longer warm-up",
-    evidence: "the rate of the last third is over 1.6 × that of the first, and the connection is in slow start at the end",
-    suspects: |signals, found| found.extend(slow_start(signals)),
+    evidence: "the rate of the last third is over 1.6 × that of the first, and the connection is in slow start at the end; or requests at a requested rate take two round trips, the congestion window falls to half twice, by another congestion control than BBR, and 5 % of the time at most is waiting for retransmission timers",
+    suspects: |signals, found| {
+        found.extend(slow_start(signals));
+        found.extend(after_pauses(signals));
+    },
 };
 
 pub static CLAMP: LimiterRow = LimiterRow {
@@ -93,6 +101,28 @@ fn slow_start(signals: &Signals) -> Option<Candidate> {
     let counter = "rate of the last third ÷ first third";
     let found = SLOW_START.suspect(1.0, vec![least_of(counter, trend, "", STEADY)]);
     in_slow_start.then(|| found.of_change())
+}
+
+/// Windows of requests that begin again after each pause, as no loss makes them.
+fn after_pauses(signals: &Signals) -> Option<Candidate> {
+    let requests = signals.transactions?;
+    let begins = requests.restarts?;
+    let evidence = vec![
+        least_of("latency ÷ round-trip time", begins.trips, "", TRIPS),
+        least_of(
+            "falls of the congestion window to half",
+            begins.falls,
+            "",
+            FALLS,
+        ),
+        most(OF_TIMERS, requests.resending?, RESENDS),
+    ];
+    let detail = format!(
+        "after an idle time it begins again with {} segments; {:.1} round trips for each request",
+        begins.least, begins.trips
+    );
+    let found = SLOW_START.suspect(0.87, evidence).with_detail(detail);
+    Some(found.of_change())
 }
 
 fn clamp(signals: &Signals) -> Option<Candidate> {
