@@ -132,6 +132,11 @@ pub const RETIRED: &[(&str, &str)] = &[
         "--executions --pause",
         "repeat the command in a loop of the shell, with `sleep` between",
     ),
+    (
+        "congestion_window_clamp",
+        "`ip route get ADDRESS` shows a `cwnd` with `lock`, and `ss -ti` a window that stands still",
+    ),
+    ("no_effect", "runs name the offloads that are not in effect"),
 ];
 
 /// That a name is gone and what to use instead, as a sentence.

@@ -1,7 +1,7 @@
 //! A verdict with what experiments show of it.
 
 use crate::explain::{
-    Candidate, Confidence, Decision, ExplainedCell, ON_THE_PATH, Outcome, Proof, Verdict, limiter,
+    Candidate, Confidence, ExplainedCell, ON_THE_PATH, Outcome, Proof, Verdict, limiter,
 };
 
 /// What to do about a path that limits packets.
@@ -40,11 +40,6 @@ pub fn apply(cell: &mut ExplainedCell, proof: Proof) {
         let verdict = &mut run.verdict;
         if is_proved && proof.named.as_ref() == Some(verdict.limiter()) {
             verdict.confidence = Confidence::Proved;
-            if verdict.limiter().is_on_the_path() && proof.has("segments", Decision::Limits) {
-                let packets = "it limits packets and not bits: smaller segments are slower";
-                packets.clone_into(&mut verdict.chosen.detail);
-                verdict.chosen.remedy = Some(LARGER_PACKETS.to_owned());
-            }
         }
     }
     cell.proof = Some(proof);

@@ -15,6 +15,7 @@ pub(super) const SEGMENTS: &str = "segments";
 pub(super) const FLOWS: &str = "flows";
 pub(super) const LARGER_RECEIVE: &str = "larger_receive_buffer";
 pub(super) const LARGER_SEND: &str = "larger_send_buffer";
+pub(super) const WAITING: &str = "waiting";
 pub(super) const CONGESTION: &str = "congestion_control";
 
 /// A setting by name, with its value as it is typed.
@@ -44,7 +45,6 @@ pub enum Kind {
 pub struct Resource {
     /// The resource, in words.
     pub words: &'static str,
-    pub told: Told,
     /// The endpoint whose CPU quota is a lack of it, too.
     pub of_quota: Option<Role>,
     /// The limiter that it finds; absent where the throughput may follow the resource whatever limits it.
@@ -62,23 +62,11 @@ pub struct Resource {
 /// What most resources have.
 pub(super) const LESS: Resource = Resource {
     words: "",
-    told: Told::Less,
     of_quota: None,
     finds: |_| None,
     setting: |_| Err(String::new()),
     left: |_, _| None,
 };
-
-/// How a change of a resource is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// `50 % less CPU time for the receiver`.
-    Less,
-    /// `100 % more delay`, where the resource is its inverse.
-    More,
-    /// `no wake-ups`, where it has no size.
-    Without,
-}
 
 /// How a change is made, and kept.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -187,7 +175,7 @@ impl Change {
 
     /// Whether throughput rises with it where it is of what limits.
     pub(super) fn gives(&self) -> bool {
-        self.resource().is_none_or(|of| of.told == Told::Without)
+        self.resource().is_none()
     }
 
     /// The name by which a proof knows it.
@@ -206,17 +194,12 @@ impl Change {
 
     /// The change in words; `left` is as in [`Resource::left`].
     pub(super) fn changed(&self, left: Option<f64>) -> String {
-        let share = |of: f64| format!("{:.0} %", 100.0 * of);
         let Some(resource) = self.resource() else {
             return self.how.label.clone();
         };
-        match (resource.told, left) {
-            (Told::Less, Some(left)) => format!("{} less {}", share(1.0 - left), resource.words),
-            (Told::More, Some(left)) => {
-                format!("{} more {}", share(1.0 / left - 1.0), resource.words)
-            }
-            (Told::Without, _) => format!("no {}", resource.words),
-            (_, None) => format!("another {}", resource.words),
+        match left {
+            Some(left) => format!("{:.0} % less {}", 100.0 * (1.0 - left), resource.words),
+            None => format!("another {}", resource.words),
         }
     }
 }

@@ -10,7 +10,7 @@ use bitcost_model::units::parse_bytes;
 use super::base::Base;
 use super::change::{
     CONGESTION, Change, FLOWS, How, LARGER_RECEIVE, LARGER_SEND, Offer, PATH_RATE, RECEIVER_CPU,
-    Row, SEGMENTS, SENDER_CPU,
+    Row, SEGMENTS, SENDER_CPU, WAITING,
 };
 use super::table::CHANGES;
 use super::tighten::requested;
@@ -113,7 +113,8 @@ pub(super) fn of_stage(
     for row in CHANGES.iter().filter(|row| is_in(row)) {
         // Each flow has the rate that is requested.
         let is_paced = row.name == FLOWS && requested(&base.conditions).is_some();
-        if !(is_paced || row.relaxes() && is_of_cost(row) && !is_busy) {
+        let is_cheaper = row.relaxes() && is_of_cost(row) && row.name != WAITING;
+        if !(is_paced || is_cheaper && !is_busy) {
             for offer in of_sizes(row, row.offers(base)) {
                 offers.add(row, offer, (base, done), possible);
             }

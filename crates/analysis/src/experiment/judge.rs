@@ -3,9 +3,7 @@
 use bitcost_stats::median;
 
 use super::base::Base;
-use super::change::{
-    CONGESTION, Change, FLOWS, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU, Told,
-};
+use super::change::{CONGESTION, Change, FLOWS, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
 use super::round::{Round, UNCHANGED};
 use super::tighten::BUSY;
 use crate::explain::{Decision, Limiter, NotTried, ON_THE_PATH, Outcome, Proof, Tried, limiter};
@@ -106,6 +104,7 @@ impl<'a> Judged<'a> {
             }
         }
         judged.check_path();
+        judged.check_packets();
         judged.check_cpus();
         judged
             .seen
@@ -190,6 +189,22 @@ impl<'a> Judged<'a> {
         }
     }
 
+    /// Of a path whose rate limits, whether it carries packets and not bits needs an interval alone.
+    fn check_packets(&mut self) {
+        let is_path = self.has(PATH_RATE, Decision::Limits);
+        let is_of_packets = |one: &&mut Seen| {
+            let low = one.tried.elasticity.and_then(|of| of.low);
+            one.change.name() == SEGMENTS && one.effect >= 1.0 && low > Some(0.0)
+        };
+        let seen = self.seen.iter_mut().filter(|_| is_path);
+        for one in seen
+            .filter(is_of_packets)
+            .filter(|one| one.tried.blocks >= PAIRS)
+        {
+            one.tried.limits = Decision::Limits;
+        }
+    }
+
     /// Less CPU time makes nothing faster: where it seems to, something else changes meanwhile.
     fn check_cpus(&mut self) {
         let Some(range) = &self.range else { return };
@@ -217,11 +232,6 @@ impl<'a> Judged<'a> {
     /// slower where a CPU or the path limits packets, and otherwise where the congestion window does, which is a number of
     /// segments.
     fn finds(&self, change: &Change) -> Option<Limiter> {
-        let name = change.name();
-        let limits = |name| self.has(name, Decision::Limits);
-        if [SEGMENTS, PATH_RATE].contains(&name) && limits(SEGMENTS) && limits(PATH_RATE) {
-            return limiter("packets_per_second", ON_THE_PATH);
-        }
         let [sender, receiver] = self.base.load.busy;
         let is_spared = |(name, busy): (&str, Option<f64>)| {
             busy.is_some_and(|share| share < BUSY) || self.has(name, Decision::DoesNot)
@@ -231,14 +241,15 @@ impl<'a> Judged<'a> {
             (RECEIVER_CPU, receiver),
             (PATH_RATE, None),
         ];
-        let is_window =
-            name == SEGMENTS && self.base.own_lab().is_none() && others.into_iter().all(is_spared);
+        let is_window = change.name() == SEGMENTS
+            && self.base.own_lab().is_none()
+            && others.into_iter().all(is_spared);
         if is_window || change.row.name == FLOWS {
             let mut suspects = self.base.next.iter();
             let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
             return match (self.base.is_lossy(), is_window) {
                 (true, _) => limiter("congestion_window_loss", ""),
-                (false, true) => limiter("congestion_window_clamp", ""),
+                (false, true) => None,
                 // More of them get more of what others share.
                 (false, false) => suspect.or_else(|| limiter("competing_traffic", "")),
             };
@@ -275,9 +286,12 @@ impl<'a> Judged<'a> {
 
     /// Smaller segments, which may show that a path of which less rate is slower carries packets, and not bits.
     pub fn of_packets(&self) -> Option<&Seen<'a>> {
-        let mut seen = self.seen.iter();
-        seen.find(|one| one.change.name() == SEGMENTS && one.is_contender())
-            .filter(|_| self.has(PATH_RATE, Decision::Limits))
+        let is_path = self.has(PATH_RATE, Decision::Limits);
+        let mut seen = self.seen.iter().filter(|_| is_path);
+        seen.find(|one| {
+            let is_open = one.effect >= 1.0 && one.tried.blocks < PAIRS;
+            one.change.name() == SEGMENTS && is_open
+        })
     }
 
     fn outcome(&self) -> Outcome {
@@ -302,7 +316,10 @@ impl<'a> Judged<'a> {
             true => limits(one) && without.is_empty(),
             false => limits(one) && (one.gain().is_some() || !is_ample),
         });
-        if proving.next().is_some() {
+        let has = |name| self.has(name, Decision::Limits);
+        let of_packets = limiter("packets_per_second", ON_THE_PATH);
+        let of_packets = of_packets.filter(|_| has(SEGMENTS) && has(PATH_RATE));
+        if of_packets.is_none() && proving.next().is_some() {
             return Outcome::Proved;
         }
         let others = self
@@ -316,7 +333,7 @@ impl<'a> Judged<'a> {
             let (a, b) = (rank(a), rank(b));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         });
-        let found = found.map(|(_, found)| found);
+        let found = of_packets.or(found.map(|(_, found)| found));
         let named = self.base.named.as_ref();
         match (found, named) {
             (Some(found), Some(named)) if found == *named => Outcome::Proved,
@@ -416,7 +433,10 @@ impl<'a> Judged<'a> {
 /// that of the test.
 fn range(base: &Base, rates: &[f64]) -> Option<Range> {
     let middle = median(rates)?;
-    let [least, most] = base.load.spread.unwrap_or([1.0, 1.0]);
+    // Between transactions at a requested rate nothing is carried.
+    let has_pauses = base.conditions.transaction_rate.is_some();
+    let spread = base.load.spread.filter(|_| !has_pauses);
+    let [least, most] = spread.unwrap_or([1.0, 1.0]);
     let parts = [least * middle, most * middle, base.rate];
     let all = || rates.iter().chain(&parts).copied();
     Some(Range {
@@ -449,7 +469,6 @@ fn moved(change: &Change, pool: &Round) -> Option<f64> {
     let sides = pool.pairs(1);
     let sides = sides.map(|(before, run)| (pool.side(UNCHANGED, before), pool.side(1, run)));
     let times = sides.filter_map(|(before, after)| match change.resource() {
-        Some(resource) if resource.told == Told::Without => None,
         Some(resource) => (resource.left)(&before, &after).map(f64::recip),
         None => before.ratio(&after, change.row.grows?),
     });

@@ -74,9 +74,9 @@ pub struct Ladder {
     /// What may change how it is read, a sentence each.
     pub caveats: Vec<String>,
     pub end: End,
-    /// The labels of what the present step has to try, and whether it relaxes what limits that.
+    /// The labels of what the present step has to try.
     #[serde(skip)]
-    pub(super) offered: Vec<(String, bool)>,
+    pub(super) offered: Vec<String>,
     /// The labels of all changes that were tried.
     #[serde(skip)]
     pub(super) seen: Vec<String>,

@@ -9,16 +9,11 @@ use super::change::Change;
 use super::choose::Offers;
 use super::ladder::{BLOCKS_LEAST, End, Kept, Ladder, Rung, is_bounded};
 use super::round::{Round, UNCHANGED, cost_of, winner};
-use crate::explain::{
-    Decision, ExplainedCell, Limiter, NotTried, Proof, RECEIVE_BUFFER, SEND_BUFFER, Tried, UNKNOWN,
-};
+use crate::explain::{Decision, ExplainedCell, NotTried, Proof, Tried};
 use crate::findings::Findings;
 
 /// The greatest change of the rate of a step between two rounds, as a ratio, that is no drift.
 const DRIFT: f64 = 1.15;
-
-/// Limiters of which more of the same always shows whether they limit.
-const BUFFERS: [&str; 2] = [RECEIVE_BUFFER.name, SEND_BUFFER.name];
 
 impl Ladder {
     /// A ladder without steps.
@@ -63,11 +58,9 @@ impl Ladder {
 
     /// Takes what the present step has to try.
     pub fn offer(&mut self, offers: &Offers) {
-        let limiter = self.rungs.last().and_then(|rung| rung.limiter.as_ref());
-        let relaxes = |change: &Change| limiter.is_some_and(|of| change.row.is_of(of));
         let changes = offers.changes.iter();
-        let offered = changes.map(|one| (one.how.label.clone(), relaxes(one)));
-        self.offered.extend(offered);
+        self.offered
+            .extend(changes.map(|one| one.how.label.clone()));
         self.add_untried(offers.untried.clone());
     }
 
@@ -150,7 +143,7 @@ impl Ladder {
             // It ended before the bottleneck after the last change was looked for.
             return self;
         }
-        let offered = self.offered.iter().map(|(label, _)| label);
+        let offered = self.offered.iter();
         let missing: Vec<NotTried> = offered
             .filter(|label| !self.seen.contains(label))
             .filter(|label| self.untried.iter().all(|one| one.label != **label))
@@ -163,30 +156,7 @@ impl Ladder {
             true => End::Complete,
         };
         self.add_untried(missing);
-        self.contradict();
         self
-    }
-
-    /// Names no buffer as the limiter of the last step where more of it is shown to gain nothing.
-    fn contradict(&mut self) {
-        let step = self.rungs.len().saturating_sub(1);
-        let Some(rung) = self.rungs.last_mut().filter(|rung| !rung.is_proved) else {
-            return;
-        };
-        let is_buffer = |one: &&Limiter| BUFFERS.contains(&one.name());
-        let Some(named) = rung.limiter.as_ref().filter(is_buffer) else {
-            return;
-        };
-        let relaxes = |one: &&Tried| self.offered.contains(&(one.label.clone(), true));
-        let without = self.without.iter();
-        let mut without = without.filter(|one| is_bounded(one) && one.limits != Decision::Open);
-        if let Some(one) = without.find(relaxes) {
-            self.caveats.push(format!(
-                "the counters of step {step} name the {named}, and {} gains nothing: something else limits",
-                one.label
-            ));
-            rung.limiter = Some(UNKNOWN.limiter());
-        }
     }
 
     fn add_untried(&mut self, more: Vec<NotTried>) {

@@ -1,7 +1,7 @@
 //! The table of changes: what takes some of a resource away, and what relaxes a bottleneck.
 
 use super::base::Base;
-use super::change::{CONGESTION, FLOWS, Kind, LARGER_RECEIVE, LARGER_SEND, Offer, Row};
+use super::change::{CONGESTION, FLOWS, Kind, LARGER_RECEIVE, LARGER_SEND, Offer, Row, WAITING};
 use super::relax::{buffers, calls, hosts, path};
 use super::tighten;
 
@@ -38,16 +38,13 @@ const fn more(
 
 /// Every change, with the limiters that it is about. Within a stage changes are tried in this order.
 #[rustfmt::skip]
-pub static CHANGES: [Row; 34] = [
+pub static CHANGES: [Row; 29] = [
     tighten::SENDER,
     tighten::RECEIVER,
     tighten::PATH,
     tighten::RECEIVE_BUFFER,
     tighten::SEND_BUFFER,
-    tighten::LOSS,
-    tighten::ROUND_TRIP,
     tighten::SMALLER_SEGMENTS,
-    tighten::WAKE_UPS,
     tighten::MESSAGE_RATE,
     more("selective_acknowledgements", LOSS, |base| hosts::sysctl(base, "tcp_sack", |is| is == "0", "1")),
     more("congestion_marks", &["congestion_window_marks"], |base| hosts::sysctl(base, "tcp_ecn", |is| is == "1", "2")),
@@ -78,13 +75,11 @@ pub static CHANGES: [Row; 34] = [
     more("receive_size", &["receiver_cpu", "wake_ups", "slow_reader", "cpu_quota"], |base| calls::calls(base, &["receive_size_bytes", "receive_low_water_bytes"])),
     more("small_receive_buffer", CPU, |base| calls::calls(base, &["receive_buffer_bytes"])),
     more(FLOWS,
-        &["sender_cpu", "receiver_cpu", "receive_buffer", "send_buffer", "congestion_window_clamp",
+        &["sender_cpu", "receiver_cpu", "receive_buffer", "send_buffer",
           "congestion_window_loss", "queue_overflow", "path_loss", "latency", "competing_traffic"],
         calls::more_flows),
-    more("waiting", &["wake_ups", "receiver_cpu"], |base| calls::calls(base, &["waiting", "busy_poll_us"])),
+    more(WAITING, &["wake_ups"], |base| calls::calls(base, &["waiting", "busy_poll_us"])),
     more("cpus", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups", "cpu_quota", "slow_reader", "udp_receive_buffer"], hosts::cpus),
-    more("moderation", CPU, hosts::moderation),
-    more("receiving", CPU, hosts::receiving),
     more("larger_segments", &["packets_per_second", "sender_cpu", "receiver_cpu"], hosts::segments),
 ];
 

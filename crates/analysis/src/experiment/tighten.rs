@@ -1,12 +1,12 @@
 //! What takes half of a resource away: rows of a proof.
 
-use bitcost_model::conditions::{Conditions, Direction, Waiting};
+use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::record::Role;
 
 use super::base::{Base, Side};
 use super::buffer::{Buffer, RECEIVE, SEND};
 use super::change::{
-    Kind, LESS, PATH_RATE, RECEIVER_CPU, Resource, Row, SEGMENTS, SENDER_CPU, Setting, Told,
+    Kind, LESS, PATH_RATE, RECEIVER_CPU, Resource, Row, SEGMENTS, SENDER_CPU, Setting,
 };
 use crate::explain::{ON_THE_PATH, limiter};
 
@@ -15,9 +15,6 @@ const LEFT: f64 = 0.5;
 
 /// The share of a requested rate from which it is reached.
 const REACHED: f64 = 0.95;
-
-/// Random losses ÷ those of the lab, in per cent: a congestion window of half the size (RFC 9438, section 5.1).
-const LOSS_PCT: u32 = 400;
 
 /// An endpoint that is busy for less than this share of the time has CPU time left.
 pub(super) const BUSY: f64 = 0.3;
@@ -44,7 +41,6 @@ pub(super) const SENDER: Row = row(
             false => Ok(("send_work_ns", more_work(base, Role::Sender)?)),
         },
         left: |before, after| cpu_left(before, after, Role::Sender),
-        ..LESS
     },
 );
 
@@ -64,7 +60,6 @@ pub(super) const RECEIVER: Row = row(
             }
         },
         left: |before, after| cpu_left(before, after, Role::Receiver),
-        ..LESS
     },
 );
 
@@ -119,70 +114,10 @@ pub(super) const SEND_BUFFER: Row = row(
     },
 );
 
-/// The links of a lab that lose packets lose four times as many.
-pub(super) const LOSS: Row = row(
-    "loss",
-    &["congestion_window_loss"],
-    Resource {
-        words: "loss",
-        told: Told::More,
-        finds: |conditions| match conditions.workload.is_datagram() {
-            true => None,
-            false => limiter("congestion_window_loss", ""),
-        },
-        setting: |base| {
-            let lab = base.own_lab();
-            let lab = lab.ok_or("loss can be added only to a lab that the test builds")?;
-            let mut ends = lab.path().into_iter().flat_map(|path| path.there);
-            match ends.any(|end| end.egress.loss_ppm > 0) {
-                true => Ok(("path_change", format!("loss {LOSS_PCT}%"))),
-                false => Err("no link of the lab loses packets at random".to_owned()),
-            }
-        },
-        left: |_, after| Some(100.0 / f64::from(after.conditions.path_change?.pct)),
-        ..LESS
-    },
-);
-
-/// The links of a lab delay packets for longer.
-pub(super) const ROUND_TRIP: Row = row(
-    "round_trip",
-    &["latency"],
-    Resource {
-        words: "round-trip time",
-        told: Told::More,
-        finds: |conditions| match conditions.workload.is_transactional() {
-            true => limiter("latency", ""),
-            false => None,
-        },
-        setting: |base| {
-            let lab = base.own_lab();
-            let lab = lab.ok_or("delay can be added only to a lab that the test builds")?;
-            let rtt_us = lab.path().map_or(0, |path| path.rtt_us());
-            match base.conditions.workload.numbers_datagrams() {
-                true => Err("a stream of datagrams waits for no answer".to_owned()),
-                false if rtt_us == 0 => Err("no link of the lab has a delay".to_owned()),
-                false => Ok(("path_change", format!("delay {:.0}%", 100.0 / LEFT))),
-            }
-        },
-        left: |before, after| {
-            let asked = after.conditions.path_change?;
-            let measured = after.ratio(before, |load| load.rtt_us);
-            measured.or(Some(100.0 / f64::from(asked.pct)))
-        },
-        ..LESS
-    },
-);
-
-/// The same data in smaller TCP segments. Where the kernel's receive threads are full, their work is for each packet; a
-/// window is a number of segments.
+/// The same data in smaller TCP segments. Where the kernel's receive threads are full, their work is for each packet.
 pub(super) const SMALLER_SEGMENTS: Row = row(
     SEGMENTS,
-    &[
-        "packets_per_second",
-        "receiver_cpu",
-        "congestion_window_clamp",
-    ],
+    &["packets_per_second", "receiver_cpu"],
     Resource {
         words: "user data in a segment",
         finds: |_| limiter("packets_per_second", ""),
@@ -194,22 +129,6 @@ pub(super) const SMALLER_SEGMENTS: Row = row(
             Ok(("mss", less(size)))
         },
         left: |before, after| before.ratio(after, |load| load.segment_bytes),
-        ..LESS
-    },
-);
-
-/// Receivers poll instead of being woken.
-pub(super) const WAKE_UPS: Row = row(
-    "wake_ups",
-    &["wake_ups"],
-    Resource {
-        words: "wake-ups",
-        told: Told::Without,
-        finds: |_| limiter("wake_ups", ""),
-        setting: |base| match base.conditions.waiting {
-            Waiting::Block => Ok(("waiting", "spin".to_owned())),
-            Waiting::Spin => Err("receivers poll already".to_owned()),
-        },
         ..LESS
     },
 );

@@ -1,14 +1,8 @@
 //! The cost of a message at each endpoint: a fixed part, and a part that grows with its bytes.
 
-use std::collections::BTreeSet;
-
 use bitcost_stats::{Interval, LineFit, fit_line};
 
 use crate::explain::figures::RunFigures;
-
-/// Least number of sizes: a line always fits two points, so two sizes do not show whether the cost
-/// is linear.
-const SIZES_MIN: usize = 3;
 
 /// Below this probability a line is said not to fit.
 const FIT_MIN: f64 = 0.01;
@@ -88,26 +82,6 @@ pub fn cost_models(runs: &[RunFigures], seed: u64) -> Vec<CostModel> {
     pairs
         .filter_map(|(unit, spent)| cost_model(runs, unit, spent, seed))
         .collect()
-}
-
-/// Why there is no cost model, where there are different sizes and so one could be expected.
-pub(super) fn no_cost_model<'a>(
-    found: &[(String, CostModel)],
-    runs: impl IntoIterator<Item = &'a RunFigures>,
-) -> Option<String> {
-    let sizes: BTreeSet<u64> = runs
-        .into_iter()
-        .filter_map(|run| Some(run.message_size_bytes.or(run.segment_size_bytes)? as u64))
-        .collect();
-    let needs =
-        format!("no cost model: it needs {SIZES_MIN} sizes or more of which time or CPU is known");
-    match sizes.len() {
-        count if !found.is_empty() || count < 2 => None,
-        count if count < SIZES_MIN => Some(format!("{needs}; here: {count}")),
-        count => Some(format!(
-            "{needs}, with nothing else that differs; the {count} sizes here do not meet that"
-        )),
-    }
 }
 
 fn cost_model(runs: &[RunFigures], unit: Unit, spent: Spent, seed: u64) -> Option<CostModel> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::cells::{CellSummary, RunRow};
 use crate::evenly::evenly;
 use crate::explain::cells::{ExplainedCell, ExplainedRun};
-use crate::explain::cost::{CostModel, cost_models, no_cost_model, packet_cost};
+use crate::explain::cost::{CostModel, cost_models, packet_cost};
 use crate::explain::decide::strongest;
 use crate::explain::figures::RunFigures;
 use crate::explain::kept::{Kept, MANY};
@@ -44,8 +44,6 @@ pub struct Explanation {
     pub costs: Vec<(String, CostModel)>,
     /// Warnings for the reader of the result.
     pub warnings: Vec<Warning>,
-    /// Further findings, one sentence each.
-    pub remarks: Vec<String>,
 }
 
 /// The explanation of an execution: by its records, or by the figures of its used runs if they are
@@ -99,10 +97,8 @@ fn by_records<'a>(summary: &'a Summary) -> Explanation {
         models.into_iter().map(move |model| (name.clone(), model))
     };
     let costs: Vec<_> = costs.into_iter().flat_map(named).collect();
-    let figures = runs.iter().flatten().map(|(_, kept)| &kept.figures);
     Explanation {
         title: format!("{}, {}", summary.study.name, summary.began_at),
-        remarks: no_cost_model(&costs, figures).into_iter().collect(),
         cells: explained,
         costs,
         warnings,
@@ -241,10 +237,8 @@ fn by_figures(name: &str, summary: &Summary) -> Explanation {
         models.map(move |model| (name.clone(), model))
     };
     let costs: Vec<_> = lines.iter().flat_map(models).collect();
-    let remarks = no_cost_model(&costs, lines.values().flatten());
     Explanation {
         title: name.to_owned(),
-        remarks: remarks.into_iter().collect(),
         cells,
         costs,
         warnings: Vec::new(),

@@ -1,7 +1,5 @@
 //! What is kept of a run until all of its execution are known.
 
-use std::collections::BTreeMap;
-
 use bitcost_model::record::Role;
 
 use crate::explain::decide::RunSignals;
@@ -19,8 +17,6 @@ pub(crate) struct Kept {
     pub(super) signals: RunSignals,
     /// What it had of each resource.
     pub(crate) load: Load,
-    /// The active offload bits of sender and receiver.
-    pub(super) active: [BTreeMap<String, bool>; 2],
     /// Whether most of the work on an endpoint's full CPU was the wire's.
     pub(super) is_limited_by_wire: bool,
 }
@@ -33,7 +29,6 @@ impl Kept {
             figures: RunFigures::with(u64::from(run) + 1, view.conditions, figures),
             signals: RunSignals::of(view),
             load: Load::of(view),
-            active: [view.sender, view.receiver].map(|end| end.offloads.active.clone()),
             is_limited_by_wire: limits(Role::Sender) || limits(Role::Receiver),
         }
     }

@@ -1,12 +1,11 @@
 //! What a run had of each resource that an experiment can change.
 
-use bitcost_model::conditions::Workload;
 use bitcost_model::counters::SocketMemory;
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::explain::behind::Behind;
 use crate::explain::series;
-use crate::metrics::{Edges, RunView, cpu, figure_of, parts};
+use crate::metrics::{Edges, RunView, cpu, parts};
 
 /// What a run had of each resource; what its records do not give is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,8 +27,6 @@ pub struct Load {
     pub queued_bytes: Option<f64>,
     /// User data of a TCP segment, in bytes.
     pub segment_bytes: Option<f64>,
-    /// User data of a packet of the sender, in bytes, of a stream of TCP alone.
-    pub bytes_per_packet: Option<f64>,
     /// Segments retransmitted of those sent, as a share.
     pub retransmitted: Option<f64>,
     /// Rate of delivered user data, in bit/s.
@@ -74,7 +71,6 @@ impl Load {
             receive_buffer_bytes: socket(Role::Receiver, |one| one.receive_buffer_bytes / 2),
             queued_bytes: socket(Role::Sender, |one| one.send_queue_bytes),
             segment_bytes: connections(run, |tcp| tcp.snd_mss_bytes),
-            bytes_per_packet: bytes_per_packet(run),
             retransmitted: again.map(|(again, all)| again / all.max(1.0)),
             delivered_bps: delivered_bps(run),
             background_bps: background_bps(run),
@@ -182,10 +178,4 @@ fn background_bps(run: &RunView) -> f64 {
         |part: &&crate::metrics::PartRun| part.conditions.direction == run.conditions.direction;
     let rates = others.iter().skip(1).filter(same);
     rates.filter_map(|part| delivered_bps(&part.view())).sum()
-}
-
-/// User data per packet of the sender, of a stream of TCP alone.
-pub(super) fn bytes_per_packet(run: &RunView) -> Option<f64> {
-    let is_stream = run.conditions.workload == Workload::TcpStream && run.is_alone();
-    is_stream.then(|| figure_of(run, "sender_bytes_per_packet"))?
 }

@@ -36,7 +36,7 @@ pub use limiter::{
     Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, ON_THE_PATH, Verdict,
 };
 pub use limiters::{LIMITERS, quota_of};
-pub(crate) use limiters::{MTU_BLACK_HOLE, RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN, limiter};
+pub(crate) use limiters::{MTU_BLACK_HOLE, UNKNOWN, limiter};
 pub use load::Load;
 pub(crate) use packets::full_segment;
 pub use packets::{Packets, Unheard};

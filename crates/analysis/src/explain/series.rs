@@ -1,6 +1,6 @@
 //! The samples of an endpoint, and how much counters grew between them.
 
-use bitcost_model::record::{EndpointRecord, Sample, ThreadKind, ThreadTime};
+use bitcost_model::record::{EndpointRecord, Sample};
 
 use crate::metrics::{Edges, is_of_first_part};
 
@@ -73,24 +73,6 @@ impl<'a> Series<'a> {
         let all = self.traffic_threads() as f64 * self.seconds();
         Some((run / all, wait / all))
     }
-
-    /// Time on a CPU or waiting for one, as a share of wall time, of the busiest NAPI thread of the interface.
-    pub fn napi_thread(&self) -> Option<f64> {
-        let share = |number: usize| {
-            let ns = self.per_second(|sample| {
-                let thread = napi_threads(sample).nth(number)?;
-                Some(thread.run_ns + thread.wait_ns)
-            });
-            Some(ns? / 1e9)
-        };
-        let all = 0..napi_threads(self.edges()?.first).count();
-        all.filter_map(share).max_by(f64::total_cmp)
-    }
-}
-
-fn napi_threads(sample: &Sample) -> impl Iterator<Item = &ThreadTime> {
-    let threads = sample.threads.iter();
-    threads.filter(|thread| thread.kind == ThreadKind::Napi)
 }
 
 /// The mean; absent where there are no values.

@@ -27,18 +27,14 @@ pub struct EndTimes {
     pub slept: f64,
     /// Stopped by a signal, a freezer, a tracer, or with its machine.
     pub paused: f64,
-    /// Taken by the hypervisor while it had work.
-    pub stolen: f64,
     /// In uninterruptible sleep: it waits for a disk, or for memory.
     pub disk: f64,
     /// Blocked in its calls, which is the rest: a sender in send, a receiver in receive.
     pub blocked: f64,
-    /// On a CPU or waiting for one: the busiest NAPI thread of the interface; 0 without one.
-    pub napi: f64,
 }
 
 impl EndTimes {
-    fn of(series: &Series, end: &EndpointRecord) -> Option<EndTimes> {
+    fn of(series: &Series) -> Option<EndTimes> {
         let (cpu, wait) = series.traffic()?;
         let slept = series.per_second(|sample| Some(sample.counts.slept_ns))? / 1e9;
         // A sleep is counted when it ends, which may be in a later interval.
@@ -50,19 +46,15 @@ impl EndTimes {
             part
         };
         let late = series.per_second(|sample| Some(sample.paused_ns))? / 1e9;
-        let stolen = take(stolen(end, cpu).unwrap_or(0.0));
-        // Timers are late where the hypervisor takes the CPU, too.
-        let paused = take(late + found(series, |states| states.stopped) - stolen);
+        let paused = take(late + found(series, |states| states.stopped));
         let disk = take(found(series, |states| states.uninterruptible));
         Some(EndTimes {
             cpu,
             wait,
             slept,
             paused,
-            stolen,
             disk,
             blocked: rest,
-            napi: series.napi_thread().unwrap_or(0.0),
         })
     }
 
@@ -155,8 +147,7 @@ impl Signals {
         let goodput_bps = mean(&rates).filter(|rate| *rate > 0.0);
         let is_tcp = !run.conditions.workload.is_datagram();
         let transactions = Transactions::of(run);
-        let ends = [run.sender, run.receiver];
-        let mut times = [0, 1].map(|end| EndTimes::of(&both[end], ends[end]));
+        let mut times = both.each_ref().map(EndTimes::of);
         let most = most_blocked(sender).filter(|_| transactions.is_none());
         if let Some((times, most)) = times[0].as_mut().zip(most) {
             times.blocked = times.blocked.min(most);
@@ -266,17 +257,6 @@ fn found(series: &Series, count: fn(&States) -> u64) -> f64 {
 /// Share of wall time in which the host's CPUs are not idle, mean over them.
 fn busy_cpus(run: &RunView) -> Option<f64> {
     Some(cpu::busy_cpus(run.sender)? / cpu::cpus(run.sender)?.len() as f64)
-}
-
-/// Share of wall time in which the hypervisor took the CPU from a thread that used one for this share: as much as of all
-/// that worked on the CPUs that it may use.
-fn stolen(end: &EndpointRecord, used: f64) -> Option<f64> {
-    let pinned = &end.pinned_cpus;
-    let mut cpus = cpu::cpus(end)?;
-    cpus.retain(|span| pinned.is_empty() || pinned.contains(&span.cpu));
-    let stolen: f64 = cpus.iter().map(|span| span.stolen_seconds).sum();
-    let worked = cpus.iter().map(|span| span.busy_seconds).sum::<f64>() - stolen;
-    (worked > 0.0).then(|| used * stolen / worked)
 }
 
 /// The most of its time for which a sender can have been blocked in send: its sockets had data that had not left, by the

@@ -1,6 +1,6 @@
 //! What the sender's connections say of a run, or of a part of its time.
 
-use bitcost_model::record::{CACHED_METRICS, EndpointRecord, Sample, TcpInfo};
+use bitcost_model::record::{Sample, TcpInfo};
 
 use bitcost_stats::median;
 
@@ -69,13 +69,6 @@ pub struct Tcp {
     pub cwnd_use: Option<f64>,
     /// The congestion window, in segments.
     pub cwnd_segments: Option<f64>,
-    /// The largest congestion window ÷ the smallest, of all connections.
-    pub cwnd_spread: Option<f64>,
-    /// Share of the samples of connections that find the congestion window full.
-    pub cwnd_filled: Option<f64>,
-    /// Whether a full window grows unless something is lost or holds it: the congestion control is known to do that and
-    /// had as many round trips as the window has segments, or the kernel's metrics of the peer have this very window.
-    pub grows_when_full: Option<bool>,
     /// Data written and not yet sent ÷ data in the socket.
     pub unsent: Option<f64>,
     /// Data in the socket ÷ its send buffer.
@@ -143,7 +136,6 @@ impl Tcp {
         let socket = |value: fn(&TcpInfo, f64, f64) -> Option<f64>| {
             series.mean(|sample| over_sockets(sample, value))
         };
-        let window = cwnd_range(series);
         let last = edges.and_then(|edges| edges.last.tcp_info.as_ref());
         // A connection begins with a pacing rate far above what it finds.
         let paced = series
@@ -162,13 +154,6 @@ impl Tcp {
                 Some(used.min(1.0))
             }),
             cwnd_segments: of(|info| positive(info.snd_cwnd_segments)),
-            cwnd_spread: window.map(|(least, most)| f64::from(most) / f64::from(least)),
-            cwnd_filled: of(|info| {
-                let is_full = info.unacked_segments? >= info.snd_cwnd_segments?;
-                Some(f64::from(u8::from(is_full)))
-            }),
-            grows_when_full: window
-                .map(|(_, most)| has_cached(end, most) || has_time_to_grow(end, series, most)),
             unsent: socket(|info, queue, _| Some(f64::from(info.notsent_bytes?) / queue)),
             buffer_use: socket(|_, queue, buffer| Some(queue / buffer)),
             window: kept(run, last.and_then(|info| info.window_scaling)),
@@ -233,32 +218,4 @@ fn over_sockets(sample: &Sample, value: fn(&TcpInfo, f64, f64) -> Option<f64>) -
         value(info, queue, positive(Some(socket.send_buffer_bytes))?)
     });
     mean(&values.collect::<Vec<f64>>())
-}
-
-/// The smallest and the largest congestion window of all connections.
-fn cwnd_range(series: &Series) -> Option<(u32, u32)> {
-    let connections = series.samples().flat_map(Sample::connections);
-    let windows = connections.filter_map(|info| info.snd_cwnd_segments.filter(|one| *one > 0));
-    windows.fold(None, |range, one| match range {
-        None => Some((one, one)),
-        Some((least, most)) => Some((one.min(least), one.max(most))),
-    })
-}
-
-/// Whether the kernel's metrics of the peer have a congestion window of this many segments.
-fn has_cached(end: &EndpointRecord, segments: u32) -> bool {
-    let cached = format!(" cwnd {segments}");
-    let metrics = actual(end, CACHED_METRICS).unwrap_or_default();
-    let mut metrics = metrics.split([',', ';']);
-    metrics.any(|value| value.ends_with(&cached))
-}
-
-/// Whether reno or cubic would have changed a full window of this many segments meanwhile. Reno doubles it in as many round
-/// trips; cubic, which is flat around the window of its last loss, does not grow slower than its estimate of reno
-/// (RFC 9438, section 4.3).
-fn has_time_to_grow(end: &EndpointRecord, series: &Series, segments: u32) -> bool {
-    let control = actual(end, "congestion_control");
-    let rtt_ms = series.mean(|sample| over_connections(sample, rtt_ms));
-    let trips = rtt_ms.map(|rtt_ms| series.seconds() * 1e3 / rtt_ms);
-    matches!(control, Some("reno" | "cubic")) && trips >= Some(f64::from(segments))
 }

@@ -1,9 +1,6 @@
 //! Warnings about the result of a study: one sentence each, with the remedy.
 
-use std::collections::BTreeMap;
-
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::host_settings::{OFFLOADS, SettingRequest};
 use bitcost_model::study::Cell;
 use bitcost_stats::{gap, median};
 use serde::Serialize;
@@ -69,7 +66,6 @@ pub(super) fn warnings(study: &Study) -> Vec<Warning> {
     let cells = 0..study.cells.len();
     let mut found: Vec<Warning> = [
         too_few(study),
-        offloads_without_effect(study).into_iter().collect(),
         cells.filter_map(|cell| two_groups(study, cell)).collect(),
         foreign_load(study).into_iter().collect(),
         late_emulator(study).into_iter().collect(),
@@ -106,27 +102,6 @@ fn too_few(study: &Study) -> Vec<Warning> {
         })
     };
     (0..RUNS_MIN).filter_map(few).collect()
-}
-
-/// Offloads that cells request, and that are active alike in all runs.
-fn offloads_without_effect(study: &Study) -> Option<Warning> {
-    let mut requested = study.cells.iter().map(|cell| {
-        let requests = cell.conditions.host_settings.iter();
-        let is_of_offloads = |request: &&SettingRequest| request.setting.name() == OFFLOADS.setting;
-        requests.filter(is_of_offloads).collect::<Vec<_>>()
-    });
-    let first = requested.next()?;
-    let is_varied = requested.any(|offloads| offloads != first);
-    let mut active = study.runs.iter().flatten().map(|(_, kept)| &kept.active);
-    let first = active.next()?;
-    let is_known = !first.iter().all(BTreeMap::is_empty);
-    (is_varied && is_known && active.all(|bits| bits == first)).then(|| Warning {
-        name: "no_effect",
-        weight: 0.3,
-        found: "offloads are varied, and every run had the same features active".to_owned(),
-        remedy: "the levels have the same effect: see what the device can change (bitcost host show)",
-        ..Warning::default()
-    })
 }
 
 /// The packets of a cell's runs carried one amount of data in some of them and far more in the others, and the throughput

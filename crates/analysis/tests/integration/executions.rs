@@ -6,7 +6,6 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::counters::{Amount, CoreToCore, LinkEmulator, Queue};
 use bitcost_model::event::{EndpointDescription, Event, FORMAT};
-use bitcost_model::host_settings::OFFLOADS;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
@@ -193,16 +192,6 @@ fn warnings_name_their_numbers() {
     assert_eq!(warnings(&found), ["few_runs", "governor", "governor"]);
     let few = "2 runs: the interval of a median is from the minimum to the maximum, and covers it in 50 %";
     assert!(found.warnings[0].found.contains(few), "{found:?}");
-}
-
-#[test]
-fn offloads_without_effect_are_doubted() {
-    let off = |c: &mut Conditions| OFFLOADS.ask(&mut c.host_settings, "off").unwrap();
-    let nothing = execution(vec![cell(1000, |_| {}), cell(1000, off)], 5, full);
-    assert!(warnings(&nothing).contains(&"no_effect"));
-    let one = vec![cell(1000, |_| {}), cell(1000, |c| c.nodelay = true)];
-    let one = execution(one, 5, full);
-    assert_eq!(warnings(&one), ["governor", "governor"]);
 }
 
 #[test]

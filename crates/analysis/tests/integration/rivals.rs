@@ -148,7 +148,7 @@ fn what_used_too_little_is_not_what_a_thread_waits_for() {
 }
 
 /// The sender's shares of time with what its readings have in addition, by their number.
-fn shares(add: impl Fn(u64, &mut Sample)) -> [f64; 4] {
+fn shares(add: impl Fn(u64, &mut Sample)) -> [f64; 3] {
     let half = Shares {
         cpu: 0.2,
         wait: 0.0,
@@ -160,18 +160,15 @@ fn shares(add: impl Fn(u64, &mut Sample)) -> [f64; 4] {
     (0..).zip(samples).for_each(|(step, one)| add(step, one));
     let run = Run::new(Workload::TcpStream, ends);
     let times = Signals::of(&run.view()).sender.unwrap();
-    let shares = [times.paused, times.stolen, times.disk, times.blocked];
+    let shares = [times.paused, times.disk, times.blocked];
     shares.map(|share| (100.0 * share).round())
 }
 
 #[test]
 fn a_sender_is_blocked_in_send_for_no_time_in_which_it_stands_still_or_has_nothing_queued() {
     let late = |one: &mut Sample, step| one.paused_ns = step * 70 * MS;
-    let steal = |one: &mut Sample, step| one.cpus[0].steal = step * 8;
-    assert_eq!(shares(|_, _| ()), [0.0, 0.0, 0.0, 80.0]);
-    assert_eq!(shares(|step, one| late(one, step)), [70.0, 0.0, 0.0, 10.0]);
-    // Of 16 ticks of work on both CPUs, the hypervisor took 8: as much as the thread ran.
-    assert_eq!(shares(|step, one| steal(one, step)), [0.0, 20.0, 0.0, 60.0]);
+    assert_eq!(shares(|_, _| ()), [0.0, 0.0, 80.0]);
+    assert_eq!(shares(|step, one| late(one, step)), [70.0, 0.0, 10.0]);
     let looks = |step, one: &mut Sample| {
         one.threads[0].states = Some(States {
             looks: step * 50,
@@ -179,7 +176,7 @@ fn a_sender_is_blocked_in_send_for_no_time_in_which_it_stands_still_or_has_nothi
             uninterruptible: step * 20,
         });
     };
-    assert_eq!(shares(looks), [20.0, 0.0, 40.0, 20.0]);
+    assert_eq!(shares(looks), [20.0, 40.0, 20.0]);
     let queued = |bytes| {
         shares(move |_, one| {
             one.sockets = vec![SocketMemory {
@@ -188,5 +185,5 @@ fn a_sender_is_blocked_in_send_for_no_time_in_which_it_stands_still_or_has_nothi
             }];
         })
     };
-    assert_eq!([queued(1), queued(0)].map(|of| of[3]), [80.0, 22.0]);
+    assert_eq!([queued(1), queued(0)].map(|of| of[2]), [80.0, 22.0]);
 }

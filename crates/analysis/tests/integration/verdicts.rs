@@ -1,7 +1,8 @@
 //! Signals of each limiter, and the verdict that follows.
 
 use bitcost_analysis::explain::{
-    Behind, EndTimes, Hop, LIMITERS, Loss, PacketCost, Signals, Tcp, Transactions, Unheard, decide,
+    Behind, EndTimes, Hop, LIMITERS, Loss, PacketCost, Restarts, Signals, Tcp, Transactions,
+    Unheard, decide,
 };
 use bitcost_stats::Interval;
 use insta::assert_snapshot;
@@ -108,12 +109,6 @@ fn the_ends_are_told_by_where_their_time_goes() {
         of.cost = cost(0.02);
         of.tcp.packets_per_segment = packets_per_segment;
     };
-    // A sender that is blocked for most of its time, on a path with a queue.
-    let napi = |of: &mut Signals, napi| {
-        let receiver = times(0.3, 0.0, 0.0).map(|times| EndTimes { napi, ..times });
-        (of.sender, of.receiver) = (times(0.2, 0.0, 0.0), receiver);
-        of.tcp.queueing = Some(2.0);
-    };
     assert_snapshot!(verdicts(&[
         ("the sender is busy", &sender),
         ("by datagrams whose size costs nothing", &|of| {
@@ -131,8 +126,6 @@ fn the_ends_are_told_by_where_their_time_goes() {
             of.behind = [Some(Behind::Programs), None];
         }),
         ("the receiver is busy", &|of| busy(of, 0.3, 0.97)),
-        ("its interface's thread is", &|of| napi(of, 0.76)),
-        ("its interface's thread has time", &|of| napi(of, 0.74)),
         ("the reader sleeps", &|of| {
             (of.sender, of.receiver) = (times(0.1, 0.0, 0.0), times(0.2, 0.0, 0.78));
         }),
@@ -143,34 +136,6 @@ fn the_ends_are_told_by_where_their_time_goes() {
         ("the sender is throttled", &|of| {
             sender(of);
             of.throttled = [Some(0.6), Some(0.0)];
-        }),
-    ]));
-}
-
-#[test]
-fn a_full_window_that_does_not_grow_is_held() {
-    let window = |of: &mut Signals, spread, filled| {
-        of.tcp = Tcp {
-            cwnd_segments: Some(10.0),
-            cwnd_spread: Some(spread),
-            cwnd_filled: Some(filled),
-            grows_when_full: Some(true),
-            // Its round-trip time is mostly that of waking the endpoints.
-            queueing: Some(40.0),
-            ..Tcp::default()
-        };
-    };
-    assert_snapshot!(verdicts(&[
-        ("always ten segments", &|of| window(of, 1.0, 0.6)),
-        ("small windows cost the sender CPU time", &|of| {
-            window(of, 1.0, 0.6);
-            of.sender = times(0.79, 0.04, 0.0);
-        }),
-        ("a window that changes", &|of| window(of, 1.3, 0.6)),
-        ("a window that is seldom full", &|of| window(of, 1.0, 0.1)),
-        ("a control that holds its window without loss", &|of| {
-            window(of, 1.0, 0.6);
-            of.tcp.grows_when_full = Some(false);
         }),
     ]));
 }
@@ -341,6 +306,10 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
         ("the socket of a receiver that waits for its CPU", &|of| {
             lossy(of, times(0.9, 0.0, 0.0), times(0.4, 0.55, 0.0), 1000.0);
         }),
+        ("nobody, of bursts", &|of| {
+            lossy(of, half, half, 0.0);
+            of.loss.as_mut().expect("losses").burst = Some(178);
+        }),
         ("the socket of a reader that sleeps", &|of| {
             lossy(of, half, times(0.1, 0.0, 0.88), 1000.0);
         }),
@@ -426,6 +395,16 @@ fn requests_are_paced_or_wait_for_answers_or_for_timers() {
         requests(of, |_| ());
         of.rate_kept = Some(kept);
     };
+    let restarts = |of: &mut Signals, trips, resending| {
+        paced(of, 1.0);
+        let requests = of.transactions.as_mut().expect("requests");
+        requests.resending = Some(resending);
+        requests.restarts = Some(Restarts {
+            trips,
+            falls: 4.0,
+            least: 10,
+        });
+    };
     assert_snapshot!(verdicts(&[
         ("at a rate that is kept", &|of| paced(of, 0.999)),
         ("at a rate that is not kept", &|of| paced(of, 0.5)),
@@ -445,6 +424,11 @@ fn requests_are_paced_or_wait_for_answers_or_for_timers() {
             of.beside_bps = [Some(2e9), Some(0.0)];
             (of.tcp.queueing, of.tcp.rtt_ms) = (Some(3.0), Some(90.0));
         }),
+        ("at a kept rate, each with a new window", &|of| restarts(
+            of, 3.0, 0.0
+        )),
+        ("in one round trip", &|of| restarts(of, 1.2, 0.0)),
+        ("and lost", &|of| restarts(of, 3.0, 0.1)),
         ("that are lost", &|of| {
             requests(of, |each| each.resending = Some(0.5));
         }),
@@ -464,12 +448,12 @@ fn an_end_that_stands_still_is_named_where_the_transfer_waits_for_it() {
             ..EndTimes::default()
         };
         stand(&mut sender);
-        sender.blocked = 0.95 - sender.paused - sender.stolen - sender.disk;
+        sender.blocked = 0.95 - sender.paused - sender.disk;
         (of.sender, of.receiver) = (Some(sender), times(0.1, 0.0, 0.0));
         (of.idle, of.tcp.queueing) = (Some(idle), Some(4.0));
     };
     let receiver = |of: &mut Signals, closed| {
-        still(of, 0.0, |sender| sender.stolen = 0.8);
+        still(of, 0.0, |sender| sender.paused = 0.8);
         (of.sender, of.receiver) = (times(0.1, 0.0, 0.0), of.sender);
         (of.tcp.rwnd_limited, of.tcp.queueing) = (Some(closed), Some(1.2));
     };
@@ -486,9 +470,7 @@ fn an_end_that_stands_still_is_named_where_the_transfer_waits_for_it() {
         ("a sender without memory", &|of| still(of, 0.5, |times| {
             times.disk = 0.6;
         })),
-        ("a receiver whose machine has no CPU", &|of| receiver(
-            of, 0.7
-        )),
+        ("a stopped receiver", &|of| receiver(of, 0.7)),
         ("its window stays open", &|of| receiver(of, 0.0)),
         ("and the sender has no time", &|of| {
             receiver(of, 0.0);

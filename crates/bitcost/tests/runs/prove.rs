@@ -96,7 +96,6 @@ fn packets_that_are_not_full_are_filled() {
         "receive buffer 48 KiB",
         "a low-water mark of 32 KiB",
         "send mode writev",
-        "soft interrupts receive",
     ] {
         assert!(all.iter().any(|one| one == name), "{name}: {proof:#}");
     }

@@ -12,7 +12,6 @@ pub fn explanation_json(explanation: &Explanation) -> Value {
         "cells": explanation.cells.iter().map(cell_json).collect::<Vec<_>>(),
         "cost_models": explanation.costs.iter().map(cost_json).collect::<Vec<_>>(),
         "warnings": explanation.warnings,
-        "remarks": explanation.remarks,
     })
 }
 

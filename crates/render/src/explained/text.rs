@@ -90,10 +90,7 @@ pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
         text += &format!("\n{}{}", around("", cells, "\n"), cost_text(cost));
     }
     let warnings = explanation.warnings.iter().map(warning_line);
-    let remarks = explanation.remarks.iter();
-    let remarks = remarks.map(|remark| format!("note: {remark}\n"));
-    let rest: String = warnings.chain(remarks).collect();
-    text + &around("\n", &rest, "")
+    text + &around("\n", &warnings.collect::<String>(), "")
 }
 
 fn warning_line(warning: &Warning) -> String {

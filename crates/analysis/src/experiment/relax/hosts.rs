@@ -2,7 +2,7 @@
 //! receive and work.
 
 use bitcost_model::conditions::Mss;
-use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads, RPS_CPUS, THREADED_NAPI};
+use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads};
 use bitcost_model::record::Role;
 
 use crate::experiment::base::Base;
@@ -26,9 +26,6 @@ const FIRST_WINDOW: u32 = 14_600;
 
 /// The kernel's own limit of memory for fragments, in bytes (net/ipv4/ip_fragment.c).
 const REASSEMBLY: u64 = 4 << 20;
-
-/// Time between two interrupts, in µs.
-const MODERATION_US: u32 = 50;
 
 /// A sysctl of TCP that is set to what slows it, at the hosts where it is.
 pub(in crate::experiment) fn sysctl(
@@ -174,78 +171,6 @@ pub(in crate::experiment) fn segments(base: &Base) -> Vec<Offer> {
         )),
     }));
     offers
-}
-
-/// Interrupt moderation.
-pub(in crate::experiment) fn moderation(base: &Base) -> Vec<Offer> {
-    let label = format!("interrupts every {MODERATION_US} µs");
-    if base.lab.is_some() {
-        if base.conditions.moderation_us == Some(MODERATION_US) {
-            return Vec::new();
-        }
-        let keep = format!("ethtool -C DEV rx-usecs {MODERATION_US} on a card");
-        let typed = format!("{MODERATION_US}us");
-        return vec![Ok(program(label, &[("moderation", &typed)], keep))];
-    }
-    let device = base.host(Role::Receiver).map(|host| &host.device.name);
-    let offer = |device: &String| {
-        let command = format!("ethtool -C {device} rx-usecs {MODERATION_US}");
-        let typed = base.typed(Role::Receiver, &format!("rx_usecs {MODERATION_US}"));
-        Ok(host(
-            label,
-            &[("coalesce", &typed)],
-            base.at(Role::Receiver, &command),
-        ))
-    };
-    device.map(offer).into_iter().collect()
-}
-
-/// Where a host handles what its interface receives: in the other one of kernel threads and soft interrupts, and on the
-/// last CPU.
-pub(in crate::experiment) fn receiving(base: &Base) -> Vec<Offer> {
-    let Some(receiver) = base.host(Role::Receiver) else {
-        return Vec::new();
-    };
-    let folder = format!("/sys/class/net/{}", receiver.device.name);
-    let offer = |label: &str, (setting, value): (&'static str, &str), command: &str| {
-        let typed = base.typed(Role::Receiver, value);
-        host(
-            label,
-            &[(setting, &typed)],
-            base.at(Role::Receiver, command),
-        )
-    };
-    let threads = receiver.device.napi_threaded.map(|has_threads| {
-        let (label, value, number) = match has_threads {
-            true => ("soft interrupts receive", "off", 0),
-            false => ("a kernel thread receives", "on", 1),
-        };
-        let command = format!("echo {number} > {folder}/threaded");
-        let setting = THREADED_NAPI.setting;
-        (setting, offer(label, (setting, value), &command))
-    });
-    // The masks of more CPUs have commas.
-    let last = receiver.cpus.last().filter(|cpu| (1..32).contains(*cpu));
-    let rps = last.map(|cpu| {
-        let command = format!("echo {:x} > {folder}/queues/rx-0/rps_cpus", 1_u32 << cpu);
-        let label = format!("received packets on CPU {cpu} (RPS)");
-        let setting = RPS_CPUS.setting;
-        (
-            setting,
-            offer(&label, (setting, &cpu.to_string()), &command),
-        )
-    });
-    let requests = &base.conditions.host_settings;
-    let is_free = |name: &str| {
-        !requests
-            .iter()
-            .any(|request| request.setting.name() == name)
-    };
-    let offers = threads.into_iter().chain(rps);
-    offers
-        .filter(|(setting, _)| is_free(setting))
-        .map(|(_, how)| Ok(how))
-        .collect()
 }
 
 /// Endpoints on the first and on the last CPU, the other way round, and on one CPU.

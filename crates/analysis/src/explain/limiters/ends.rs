@@ -56,7 +56,7 @@ pub static RECEIVER_CPU: LimiterRow = LimiterRow {
     name: "receiver_cpu",
     title: "receiver's CPU",
     remedy: "larger receive calls; GRO at the receiver; a fast receive mode (--receive-mode); more flows on more CPUs",
-    evidence: "on a CPU or waiting for one 75 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender. Or a NAPI thread of its interface is on a CPU or waiting for one 75 %, and the sender blocked in send 5 %. On one machine also as the sender's. UDP: busy as much or waiting for a CPU 25 %, and the drops of its socket are half of the loss, which is over 2 %",
+    evidence: "on a CPU or waiting for one 75 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender. On one machine also as the sender's. UDP: busy as much or waiting for a CPU 25 %, and the drops of its socket are half of the loss, which is over 2 %",
     suspects: |signals, found| {
         let Some(receiver) = signals.receiver else {
             return;
@@ -75,7 +75,6 @@ pub static RECEIVER_CPU: LimiterRow = LimiterRow {
         });
         let alone = overflows.into_iter().chain(full);
         found.extend(alone.map(|found| waiting(signals, Role::Receiver, found)));
-        found.extend(in_the_kernel(signals));
         found.extend(shared(signals, Role::Receiver, &RECEIVER_CPU));
     },
 };
@@ -176,18 +175,6 @@ fn receiving(signals: &Signals) -> Option<Vec<Evidence>> {
         least("sender blocked in send", sender.blocked, HELD_UP),
         most("receiver blocked in receive", receiver.blocked, bound),
     ])
-}
-
-/// A NAPI thread of the receiver's interface has no time left.
-fn in_the_kernel(signals: &Signals) -> Option<Candidate> {
-    let (sender, receiver) = tcp_ends(signals)?;
-    let thread = "receiver's NAPI thread on a CPU or waiting for one";
-    let evidence = vec![
-        least("sender blocked in send", sender.blocked, HELD_UP),
-        least(thread, receiver.napi, BUSY),
-    ];
-    let found = RECEIVER_CPU.suspect(0.6, evidence);
-    Some(found.with_detail("in the kernel, in its interface's NAPI thread"))
 }
 
 /// Sender and receiver of a stream.

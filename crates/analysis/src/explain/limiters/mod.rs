@@ -26,9 +26,8 @@ pub(crate) use ends::{PACKETS_PER_SECOND, RECEIVER_CPU, SENDER_CPU};
 pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use packets::MTU_BLACK_HOLE;
-pub(crate) use windows::{CONGESTION_LOSS, RECEIVE_BUFFER, SEND_BUFFER};
 
-pub static LIMITERS: [&LimiterRow; 25] = [
+pub static LIMITERS: [&LimiterRow; 24] = [
     &stopped::PAUSED,
     &stopped::DISK,
     &packets::MTU_BLACK_HOLE,
@@ -42,17 +41,16 @@ pub static LIMITERS: [&LimiterRow; 25] = [
     &lost::QUEUE_OVERFLOW,
     &lost::PATH_LOSS,
     &ends::CPU_QUOTA,
-    &windows::CLAMP,
     &ends::APPLICATION_PACING,
     &packets::FRAGMENTS,
     &requests::WAKE_UPS,
     &PACKETS_PER_SECOND,
     &SENDER_CPU,
     &requests::LATENCY,
-    &RECEIVE_BUFFER,
-    &SEND_BUFFER,
+    &windows::RECEIVE_BUFFER,
+    &windows::SEND_BUFFER,
     &windows::CONGESTION_MARKS,
-    &CONGESTION_LOSS,
+    &windows::CONGESTION_LOSS,
     &UNKNOWN,
 ];
 

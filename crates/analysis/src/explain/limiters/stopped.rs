@@ -18,17 +18,11 @@ pub static PAUSED: LimiterRow = LimiterRow {
     name: "paused",
     title: "stopped program",
     remedy: "find what stops it: signals or a debugger (State in /proc/PID/status), a frozen control group (cgroup.freeze, docker pause), a virtual machine that is paused or moved",
-    evidence: "an end is stopped 25 % of the time: timers late while it waits for no CPU, threads found stopped, or CPU taken by the hypervisor; and a requested rate is not kept; of a stream of TCP also the sender's connection has nothing to send 10 % of the time, or for a receiver the sender is blocked in send 30 % (weaker evidence where `tcpi_rwnd_limited` is under 10 % of the busy time); of UDP, the drops of the receiver's socket are half of the loss, which is over 2 %",
+    evidence: "an end is stopped 25 % of the time: timers late while it waits for no CPU, or threads found stopped; and a requested rate is not kept; of a stream of TCP also the sender's connection has nothing to send 10 % of the time, or for a receiver the sender is blocked in send 30 % (weaker evidence where `tcpi_rwnd_limited` is under 10 % of the busy time); of UDP, the drops of the receiver's socket are half of the loss, which is over 2 %",
     suspects: |signals, found| {
-        let of = |times: EndTimes| times.paused + times.stolen;
-        found.extend(standing(signals, &PAUSED, "stopped", of).map(|(times, found)| {
-            match times.stolen > times.paused {
-                true => found
-                    .with_detail("the hypervisor gives its CPU to others (steal in top)")
-                    .with_remedy("a machine whose CPUs are not shared with others, or fewer virtual CPUs on it"),
-                false => found.with_detail("by a signal, a freezer or a debugger, or with its machine"),
-            }
-        }));
+        let detail = "by a signal, a freezer or a debugger, or with its machine";
+        let all = standing(signals, &PAUSED, "stopped", |times| times.paused);
+        found.extend(all.map(|found| found.with_detail(detail)));
     },
 };
 
@@ -39,8 +33,7 @@ pub static DISK: LimiterRow = LimiterRow {
     evidence: "an end is found in uninterruptible sleep (D) 25 % of the time; and as for a stopped program",
     suspects: |signals, found| {
         let sleep = "in uninterruptible sleep";
-        let all = standing(signals, &DISK, sleep, |times| times.disk);
-        found.extend(all.map(|(_, found)| found));
+        found.extend(standing(signals, &DISK, sleep, |times| times.disk));
     },
 };
 
@@ -50,7 +43,7 @@ fn standing(
     row: &'static LimiterRow,
     words: &str,
     share: fn(EndTimes) -> f64,
-) -> impl Iterator<Item = (EndTimes, Candidate)> {
+) -> impl Iterator<Item = Candidate> {
     let ends = [Role::Sender, Role::Receiver].into_iter();
     ends.filter_map(move |role| {
         let times = signals.end(role).filter(|times| share(*times) > 0.0)?;
@@ -58,7 +51,7 @@ fn standing(
         let stands = least(format!("{name} {words}"), share(times), STANDS);
         let (strength, evidence) = noticed(signals, role, stands)?;
         let found = row.suspect(strength, evidence).at(format!("of the {name}"));
-        Some((times, found.of_change()))
+        Some(found.of_change())
     })
 }
 

@@ -1,6 +1,6 @@
 //! Windows and buffers of a connection, and the send buffer of datagrams.
 
-use super::evidence::{STEADY, least, least_of, most, most_of};
+use super::evidence::{STEADY, least, least_of, most};
 use super::lost::{EXPLAINED, OF_TIMERS, RETRANSMITTED, losses};
 use super::path::stays;
 use crate::explain::limiter::{Candidate, LimiterRow};
@@ -13,9 +13,6 @@ const BUFFER_LIMITED: f64 = 0.25;
 /// A congestion window is full if this share of it is in use, which segments in flight fill in steps.
 const CWND_FULL: f64 = 0.8;
 
-/// The largest congestion window ÷ the smallest, up to which it stands still.
-const STANDS: f64 = 1.05;
-
 /// Share of segments with a congestion mark from which on a queue would have to show in the round-trip time.
 const MARKED: f64 = 0.02;
 
@@ -27,26 +24,15 @@ const TRIPS: f64 = 2.0;
 const FALLS: f64 = 2.0;
 const RESENDS: f64 = 0.05;
 
-/// From this share of samples that find it full, the kernel would let it grow.
-const FILLED: f64 = 0.25;
-
 pub static SLOW_START: LimiterRow = LimiterRow {
     name: "congestion_window_slow_start",
     title: "congestion window (slow start)",
     remedy: "measure for longer, or begin with a longer warm-up",
-    evidence: "the rate of the last third is over 1.6 × that of the first, and the connection is in slow start at the end; or requests at a requested rate take two round trips, the congestion window falls to half twice, by another congestion control than BBR, and 5 % of the time at most is waiting for retransmission timers",
+    evidence: "the rate of the last third is over 1.6 × that of the first, and the connection is in slow start at the end; or requests at a requested rate take two round trips, the congestion window, not of BBR, falls to half twice, and retransmission timers take 5 % of the time at most",
     suspects: |signals, found| {
         found.extend(slow_start(signals));
         found.extend(after_pauses(signals));
     },
-};
-
-pub static CLAMP: LimiterRow = LimiterRow {
-    name: "congestion_window_clamp",
-    title: "congestion window (held at one value)",
-    remedy: "find what holds it: `cwnd` with `lock` in `ip route get ADDRESS` (then `ip tcp_metrics flush`), or a BPF program; more flows have a window each",
-    evidence: "congestion window the same in all samples within 5 %, and full in 25 % of them; reno or cubic, and as many round trips as it has segments, or the kernel's metrics of the peer (`ip tcp_metrics`) have this window",
-    suspects: |signals, found| found.extend(clamp(signals)),
 };
 
 pub static RECEIVE_BUFFER: LimiterRow = LimiterRow {
@@ -122,20 +108,6 @@ fn after_pauses(signals: &Signals) -> Option<Candidate> {
         begins.least, begins.trips
     );
     let found = SLOW_START.suspect(0.87, evidence).with_detail(detail);
-    Some(found.of_change())
-}
-
-fn clamp(signals: &Signals) -> Option<Candidate> {
-    let tcp = &signals.tcp;
-    tcp.grows_when_full.filter(|grows| *grows)?;
-    let spread = "congestion window, the largest ÷ the smallest";
-    let filled = "samples that find the congestion window full";
-    let evidence = vec![
-        most_of(spread, tcp.cwnd_spread?, "", STANDS),
-        least(filled, tcp.cwnd_filled?, FILLED),
-    ];
-    let detail = format!("{:.0} segments", tcp.cwnd_segments?);
-    let found = CLAMP.suspect(0.86, evidence).with_detail(detail);
     Some(found.of_change())
 }
 
