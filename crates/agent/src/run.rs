@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bitcost_model::counters::ForeignLoad;
 use bitcost_model::protocol::{Addresses, FromAgent, Origin, Part, Peer, Prepare, SentCounts};
 use bitcost_model::record::{
-    EndpointRecord, FlowRecord, InEffect, PATH_MTU, PartRecord, Role, implausible,
+    EndpointRecord, FlowRecord, InEffect, NARROW_HOP, PATH_MTU, PartRecord, Role, implausible,
 };
 use bitcost_probe::Socket;
 use bitcost_probe::core_to_core::{CoreToCoreMeter, EVERY};
@@ -437,11 +437,16 @@ impl Endpoint {
     /// The record of a part, given what the other endpoint sent of it.
     fn part(&self, part: usize, left: (Vec<InEffect>, Flows), sent: &SentCounts) -> PartRecord {
         let (mut in_effect, flows) = left;
-        if self.prepare.parts[part].conditions.workload.is_datagram() {
+        let conditions = &self.prepare.parts[part].conditions;
+        let handle = flows.first().and_then(|flow| flow.handle().ok());
+        if let Some(handle) = handle.filter(|_| conditions.workload.is_datagram()) {
             // The path's packets have shown it meanwhile.
-            let handle = flows.first().and_then(|flow| flow.handle().ok());
-            let mtu_bytes = handle.and_then(bitcost_traffic::path_mtu_bytes);
+            let mtu_bytes = bitcost_traffic::path_mtu_bytes(&handle);
             in_effect.push(InEffect::found(PATH_MTU, mtu_bytes));
+            let is_cut = |mtu: &u32| conditions.in_fragments(*mtu, None).is_some();
+            let hop = mtu_bytes.filter(is_cut);
+            let hop = hop.and_then(|mtu| bitcost_traffic::narrow_hop(&handle, mtu));
+            in_effect.extend(hop.map(|hop| InEffect::found(NARROW_HOP, Some(hop))));
         }
         let controls = &self.abort.controls[part];
         let sent_of = |flow: usize| {

@@ -112,7 +112,7 @@ impl Destination {
             .flat_map(|cell| cell.conditions.parts())
         {
             let mtu = part.asked_mtus().min().unwrap_or(mtu);
-            if let Some((words, most)) = part.in_fragments(mtu)
+            if let Some((words, most)) = part.in_fragments(mtu, None)
                 && told.insert(words.clone())
             {
                 let remedy = part.use_at_most(most);

@@ -170,17 +170,18 @@ impl Conditions {
         (!is_whole).then(|| (message_bytes + UDP_HEADER).div_ceil(each))
     }
 
-    /// What it means that messages do not fit into one packet of a path of this MTU, and the largest ones that do; absent
-    /// where they do.
-    pub fn in_fragments(&self, mtu_bytes: u32) -> Option<(String, u32)> {
+    /// What it means that messages do not fit into one packet of a path of this MTU, which a hop has, and the largest ones
+    /// that do; absent where they do.
+    pub fn in_fragments(&self, mtu_bytes: u32, hop: Option<&str>) -> Option<(String, u32)> {
         let size = match self.workload.is_transactional() {
             true => self.request_size_bytes.max(self.response_size_bytes),
             false => self.message_size_bytes,
         };
         let is_cut = self.workload.is_datagram() && self.send_mode != Mode::Gso;
         let count = self.fragments(size, mtu_bytes).filter(|_| is_cut)?;
+        let hop = hop.map_or(String::new(), |hop| format!(" at {hop}"));
         let words = format!(
-            "messages of {size} bytes do not fit the path's MTU of {mtu_bytes} bytes: each datagram goes in {count} fragments, and the loss of one loses it"
+            "messages of {size} bytes do not fit the path's MTU of {mtu_bytes} bytes{hop}: each datagram goes in {count} fragments, and the loss of one loses it"
         );
         Some((words, mtu_bytes.saturating_sub(self.header_bytes())))
     }

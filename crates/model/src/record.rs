@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 pub use self::counts::{Arrivals, Counts, PhaseCounts, Sequence};
 pub use self::flow::{FlowRecord, PartRecord, SocketSizes};
 pub use self::in_effect::{
-    CACHED_METRICS, InEffect, NO_CACHED_METRICS, OffloadsInEffect, PATH_MTU, RECEIVE_CPUS,
-    SOFTIRQ_TIME, SOFTIRQS_TIMED,
+    CACHED_METRICS, InEffect, NARROW_HOP, NO_CACHED_METRICS, OffloadsInEffect, PATH_MTU,
+    RECEIVE_CPUS, SOFTIRQ_TIME, SOFTIRQS_TIMED,
 };
 pub use self::plausible::{LATE_PCT, implausible};
 pub use self::role::Role;

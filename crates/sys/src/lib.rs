@@ -15,6 +15,7 @@ pub mod namespace;
 pub mod netlink;
 mod outcome;
 pub mod packet;
+pub mod path_mtu;
 pub mod perf;
 pub mod privileges;
 pub mod process;

@@ -70,6 +70,10 @@ pub const IPV6_MTU_DISCOVER: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_MTU_
 pub const IP_MTU: IntOption = IntOption(IPPROTO_IP, libc::IP_MTU);
 /// MTU of a connected IPv6 socket's path; read only (ipv6(7)).
 pub const IPV6_MTU: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_MTU);
+/// Errors that hops report are queued (ip(7)).
+pub const IP_RECVERR: IntOption = IntOption(IPPROTO_IP, libc::IP_RECVERR);
+/// As [`IP_RECVERR`] (ipv6(7)).
+pub const IPV6_RECVERR: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_RECVERR);
 
 /// The pending error since this was last read, as an error number; 0: none (socket(7)).
 pub const SO_ERROR: IntOption = IntOption(SOL_SOCKET, libc::SO_ERROR);

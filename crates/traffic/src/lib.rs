@@ -46,7 +46,7 @@ pub use establish::{Pending, connect, join_iperf3, listen};
 pub use flow::{Flow, Ready, Sent, Traffic, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token, is_greeting};
 pub use options::tcp_info;
-pub use pacing::path_mtu_bytes;
+pub use pacing::{narrow_hop, path_mtu_bytes};
 pub use sequence::{Arrival, Tag, Tracker};
 pub use tcp::DRAIN_TIMEOUT;
 

@@ -8,6 +8,7 @@
 
 use std::hint::spin_loop;
 
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
@@ -15,8 +16,9 @@ use bitcost_model::conditions::{self, Conditions, RateOf};
 use bitcost_model::record::{InEffect, PATH_MTU, Pacing};
 use bitcost_sys::clock::{monotonic_ns, sleep_until, thread_cpu_ns};
 
+use bitcost_sys::path_mtu;
 use bitcost_sys::socket::{self, IP_MTU, IPV6_MTU};
-use rustix::net::{AddressFamily, getsockname};
+use rustix::net::{AddressFamily, getpeername, getsockname};
 
 use crate::control::{Control, Phase};
 use crate::flow::TrafficError;
@@ -238,6 +240,12 @@ pub fn path_mtu_bytes(socket: impl AsFd) -> Option<u32> {
     let is_ipv6 = getsockname(&socket).ok()?.address_family() == AddressFamily::INET6;
     let option = if is_ipv6 { IPV6_MTU } else { IP_MTU };
     u32::try_from(socket::get_int(socket, option).ok()?).ok()
+}
+
+/// The hop that gives the path to the peer of a connected socket this MTU, where it says so when a larger packet comes.
+pub fn narrow_hop(socket: impl AsFd, path_mtu_bytes: u32) -> Option<IpAddr> {
+    let peer = SocketAddr::try_from(getpeername(socket).ok()??).ok()?;
+    path_mtu::narrow_hop(peer.ip(), path_mtu_bytes + 1).ok()?
 }
 
 /// Sets the kernel's pacing rate, where the run requests it, and reads it back. Where the rate

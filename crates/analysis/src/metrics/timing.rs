@@ -1,6 +1,8 @@
 //! Times of single messages: send calls, one-way delays, departures, and the engine's own cost.
 
-use bitcost_model::record::{DelayVariation, EndpointRecord, FlowRecord, Latency, PATH_MTU, Role};
+use bitcost_model::record::{
+    DelayVariation, EndpointRecord, FlowRecord, Latency, NARROW_HOP, PATH_MTU, Role,
+};
 
 use crate::metrics::view::{RunView, actual, quotient};
 
@@ -56,7 +58,9 @@ fn path_mtu(end: &EndpointRecord) -> Option<u32> {
 /// What it means that datagrams do not fit the path, and the largest that do; absent where they fit.
 pub fn in_fragments(run: &RunView) -> Option<(String, u32)> {
     let known = [run.sender, run.receiver].into_iter().filter_map(path_mtu);
-    run.conditions.in_fragments(known.min()?)
+    let mut ends = [run.sender, run.receiver].into_iter();
+    let hop = ends.find_map(|end| actual(end, NARROW_HOP));
+    run.conditions.in_fragments(known.min()?, hop)
 }
 
 /// The difference of the window's rate from the requested one, in per cent of the requested one.

@@ -14,6 +14,9 @@ pub const NO_CACHED_METRICS: &str = "none";
 /// The name of the entry for the MTU of the path: of datagrams, and of a paced sender whose rate counts headers.
 pub const PATH_MTU: &str = "path_mtu_bytes";
 
+/// The hop that carries less than the sender's interface does, by its address.
+pub const NARROW_HOP: &str = "narrow_hop";
+
 /// The name of the entry of [`InEffect`] for the CPUs to which an interface's kernel threads are
 /// confined, so that the endpoint's receive work is done there.
 pub const RECEIVE_CPUS: &str = "receive_cpus";
