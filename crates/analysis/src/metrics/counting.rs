@@ -1,6 +1,6 @@
 //! What the traffic's calls, threads and segments did, per message.
 
-use bitcost_model::record::{Arrivals, Counts, EndpointRecord, Role, Switches, ThreadKind};
+use bitcost_model::record::{Arrivals, Counts, EndpointRecord, Role, ThreadKind};
 
 use crate::metrics::cpu;
 use crate::metrics::edges::{Edges, is_of_first_part};
@@ -24,23 +24,14 @@ pub fn messages_per_second(run: &RunView, role: Role) -> Option<f64> {
     (seen > 0.0).then_some(seen / run.window_seconds(role)?)
 }
 
-/// Context switches per second of an endpoint's traffic threads of the run's first part, between
-/// its first and its last sample.
-fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -> Option<f64> {
+/// Sleeps of an endpoint's traffic threads of the run's first part per second, between its first and
+/// its last sample, per message.
+pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
     let edges = Edges::of(&run.end(role).samples)?;
     // Their number is the same.
     edges.threads(is_of_first_part)?;
-    let switches = edges.of_threads(|thread| thread.switches.as_ref().map(count))?;
-    Some(switches / edges.seconds)
-}
-
-pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
-    let sleeps = switches_per_second(run, role, |switches| switches.voluntary)?;
-    Some(sleeps / messages_per_second(run, role)?)
-}
-
-pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
-    switches_per_second(run, role, |switches| switches.involuntary)
+    let sleeps = edges.of_threads(|thread| Some(thread.switches.as_ref()?.voluntary))?;
+    Some(sleeps / edges.seconds / messages_per_second(run, role)?)
 }
 
 /// Calls of an endpoint that carried no data, per message. They are counted in the endpoint's own
@@ -64,14 +55,6 @@ pub fn failed_sends(run: &RunView) -> Option<f64> {
     let (failed, taken) = (counts.failed_calls as f64, counts.calls as f64);
     let is_datagram = run.conditions.workload.is_datagram();
     quotient(100.0 * failed, taken + failed).filter(|_| is_datagram)
-}
-
-pub fn retransmitted(run: &RunView) -> Option<f64> {
-    let edges = Edges::of(&run.sender.samples)?;
-    quotient(
-        100.0 * edges.tcp(|info| info.total_retrans)?,
-        edges.tcp(|info| info.data_segs_out)?,
-    )
 }
 
 /// Run time of an endpoint's traffic threads ÷ time between the first and the last sample, in per

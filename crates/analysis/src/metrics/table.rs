@@ -232,9 +232,6 @@ const ROWS: &[&[Metric]] = &[
     ends!([sender "_process_cpu_pct"], ["CPU of the program's process that " sends], "% of a CPU", Neither
         => imported_alone,
         ["of imported runs alone: CPU time of the program's process at the " sender " ÷ elapsed time, as the file of iperf3, nuttcp or nttcp reports it; it leaves out what the kernel does for it in soft interrupts and other threads"]),
-    ends!([sender "_host_service_demand_us_per_kib"], ["Service demand of the " sender "'s whole host"], "µs/KiB", Lower
-        => host_demand,
-        ["busy time (wall clock − idle − iowait) of all CPUs of the " sender "'s host ÷ KiB received"]),
     ends!([sender "_thread_cpu_us_per_kib"], ["CPU time of the " sending " thread"], "µs/KiB", Lower
         => thread_demand,
         ["run time of the traffic thread ÷ KiB " sent "; includes softirqs that ran in its context"]),
@@ -262,9 +259,6 @@ const ROWS: &[&[Metric]] = &[
     one!("retransmits", "Retransmitted segments", "", Lower, [Streams Transactions]
         => |run| Some(f64::from(run.sender.tcp_info.as_ref()?.total_retrans?)),
         "of the whole connection (TCP_INFO)"),
-    one!("retransmitted_pct", "Share of segments retransmitted", "%", Lower
-        => counting::retransmitted,
-        "retransmitted segments ÷ data segments sent, between the first and the last sample (TCP_INFO)"),
     one!("window_plateau_segments", "Congestion window", "segments", Neither
         => path::window_plateau,
         "median over the samples of the window's second half, at the sender (TCP_INFO)"),
@@ -310,9 +304,6 @@ const ROWS: &[&[Metric]] = &[
     ends!([sender "_wakeups_per_message"], ["Wake-ups of the " sending " thread"], "per message", Lower, [Streams Transactions]
         => counting::wakeups,
         ["voluntary switches of the traffic thread per second ÷ messages " sent " per second"]),
-    ends!([sender "_involuntary_switches_per_second"], [Sender " involuntary context switches"], "1/s", Lower
-        => counting::involuntary_switches,
-        ["involuntary switches of the traffic thread ÷ wall clock"]),
     one!("receiver_empty_calls_per_message", "Receive calls without data", "per message", Neither, is_hidden_at_zero, [Streams Transactions]
         => |run| counting::failed_calls(run, Role::Receiver, |counts| counts.empty_calls),
         "receive calls that answered EAGAIN per second ÷ messages received per second"),
@@ -481,11 +472,6 @@ fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
     let shares: Option<Vec<f64>> = cpus.iter().map(|cpu| cpu.netperf_share).collect();
     let util_pct = 100.0 * shares?.iter().sum::<f64>() / cpus.len() as f64;
     Some(util_pct * 10_000.0 * cpus.len() as f64 / run.kib_per_second(Role::Sender)?)
-}
-
-fn host_demand(run: &RunView, role: Role) -> Option<f64> {
-    let cpus = cpu::busy_cpus(run.end(role)).filter(|_| run.is_alone())?;
-    Some(cpus * 1e6 / run.kib_per_second(Role::Receiver)?)
 }
 
 fn thread_demand(run: &RunView, role: Role) -> Option<f64> {

@@ -135,10 +135,6 @@ fn busy_time_is_wall_clock_less_idle_and_iowait() {
     let mut run = Run::udp();
     run.assert_has("sender_cpu_util_pct", 100.0 * (1.5 + 1.0) / 4.0);
     run.assert_has("receiver_peak_cpu_pct", 75.0);
-    run.assert_has(
-        "sender_host_service_demand_us_per_kib",
-        2.5e6 / (150.0 * 1024.0),
-    );
     run.sender.samples[1].cpus[0].idle += 1000;
     run.assert_has("sender_cpu_util_pct", 100.0 * 1.0 / 4.0);
 }
@@ -517,7 +513,6 @@ fn switches_calls_and_segments_are_told_per_message() {
     }
     run.assert_has("sender_wakeups_per_message", 0.075);
     run.assert_has("receiver_wakeups_per_message", 0.1);
-    run.assert_has("receiver_involuntary_switches_per_second", 2560.0);
     run.receiver.counts.measured.empty_calls = 1_536_000;
     run.assert_has("receiver_empty_calls_per_message", 10.0);
     run.sender.counts.measured.failed_calls = run.sender.counts.measured.calls;

@@ -53,7 +53,7 @@ fn what_the_host_did_before_is_taken_off() {
     let run = Run::busy(false, [100, 50]);
     assert_eq!(run.method(), Method::Hosts);
     let run = run.rested([20, 0]);
-    run.assert_has("sender_host_service_demand_us_per_kib", 1.5e6 / KIB);
+    run.assert_has("sender_cpu_util_pct", 37.5);
     assert_eq!(run.method(), Method::HostsAboveIdle);
     run.assert_has("send_service_demand_us_per_kib", 1.1e6 / KIB);
 }
