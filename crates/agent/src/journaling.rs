@@ -47,9 +47,6 @@ impl Journaling {
 
     /// The journal of one run's changes. A watchdog, which locks the host, is started for the first
     /// run that `changes` anything.
-    ///
-    /// # Errors
-    /// When the host is locked by another bitcost, or an earlier run left it changed.
     pub fn journal(&self, changes: bool) -> Result<Box<dyn Journal>, Refusal> {
         let Some(folder) = &self.folder else {
             return Ok(Box::new(NoJournal));

@@ -162,9 +162,6 @@ impl Drop for Settings {
 }
 
 /// The requests of this endpoint, in the order of the settings.
-///
-/// # Errors
-/// A setting that this host does not have.
 fn requests(device: &str, host: Role, conditions: &Conditions) -> Result<Vec<Request>, Refusal> {
     let mut requests: Vec<Request> = Vec::new();
     for knob in bitcost_host::KNOBS.iter().copied() {

@@ -381,9 +381,6 @@ impl<'a> Threads<'a> {
     /// Waits until every loop of the chosen parts has ended, as long as data moves, and for
     /// [`DRAIN_MAX`] at most. Then all of them are ended, and the run is kept as it was at the end of
     /// the window.
-    ///
-    /// # Errors
-    /// The reason why one failed.
     pub fn await_ends(
         &mut self,
         watched: &Watched,
@@ -448,7 +445,6 @@ impl<'a> Threads<'a> {
     }
 }
 
-/// The counts of each part.
 fn sums(controls: &[Vec<Arc<Control>>]) -> Vec<Counts> {
     let sum = |flows: &Vec<Arc<Control>>| {
         flows.iter().fold(Counts::default(), |sum, control| {

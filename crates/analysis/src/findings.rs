@@ -89,9 +89,6 @@ impl Single<'_> {
 
 impl Findings {
     /// What the events that a reader took say, which can be read again from `events`.
-    ///
-    /// # Errors
-    /// As [`Reader::finish`].
     pub fn of(name: String, events: Events, reader: Reader) -> Result<Findings, LogError> {
         let (mut log, plan) = reader.finish()?;
         let first_run = log.first_run.take();
@@ -146,9 +143,6 @@ impl Findings {
     }
 
     /// What these events say.
-    ///
-    /// # Errors
-    /// As [`Findings::of`].
     pub fn of_events(name: String, events: Vec<Event>) -> Result<Findings, LogError> {
         let mut reader = Reader::default();
         for (place, event) in events.iter().enumerate() {

@@ -72,7 +72,6 @@ fn parsed() -> Result<(), Failure> {
     }
 }
 
-/// The whole command line.
 fn command() -> Command {
     let command = Cli::command().mut_subcommand("test", options::daily::short);
     foreign::with_synonyms(command)

@@ -46,7 +46,6 @@ pub fn unwritten(error: &io::Error) -> Failure {
     }
 }
 
-/// Prints a line.
 pub fn line(text: &str) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }

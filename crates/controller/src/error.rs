@@ -79,9 +79,6 @@ pub(crate) enum RunError {
 
 impl RunError {
     /// What happened at an agent.
-    ///
-    /// # Errors
-    /// What ends the execution.
     pub fn told(self) -> Result<Told, ControllerError> {
         match self {
             RunError::Stopped => Err(ControllerError::Stopped),

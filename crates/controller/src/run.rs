@@ -426,9 +426,6 @@ impl Finish<'_, '_, '_> {
 
     /// Makes the record of an agent that is gone from what it reported, and of one that failed because the other is gone;
     /// ends the window of one that still plays.
-    ///
-    /// # Errors
-    /// Where none is gone, it reported nothing of the window, or such a run is not kept.
     fn keep(
         &mut self,
         records: &mut [Option<EndpointRecord>; 2],

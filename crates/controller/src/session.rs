@@ -31,9 +31,6 @@ pub enum Ending {
 
 pub trait PathControl {
     /// Sets it as a run requests, and returns the values in effect.
-    ///
-    /// # Errors
-    /// A sentence, when it cannot be set to this: the run fails.
     fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, Unavailable>;
 
     fn changed(&mut self) -> Vec<InEffect> {
@@ -225,9 +222,6 @@ impl<'a> Session<'a> {
     }
 
     /// Makes both agents idle after a failed run, and restarts lost ones.
-    ///
-    /// # Errors
-    /// When an agent cannot be restarted, or the sink refuses an event.
     pub fn settle(&mut self, sink: &mut Sink) -> Result<(), ControllerError> {
         if !self.is_upset {
             return Ok(());

@@ -23,10 +23,6 @@ pub enum Destination {
 
 impl Destination {
     /// Starts the agents, and checks that every cell is possible there.
-    ///
-    /// # Errors
-    /// When the hosts cannot be reached or the lab cannot be built, or when a cell does not fit
-    /// them.
     pub fn prepare<'a>(
         &self,
         study: &Study,
@@ -54,9 +50,6 @@ impl Destination {
     }
 
     /// Checks everything that can be checked before a lab is built or a host is reached.
-    ///
-    /// # Errors
-    /// Usage, with each place of the study that is at fault.
     pub fn check(&self, study: &Study) -> Result<(), ExecuteError> {
         match self {
             Destination::Lab => check(study, &|cell| {

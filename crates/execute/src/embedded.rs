@@ -26,10 +26,6 @@ use crate::running::{self, RunningPath};
 
 /// Builds the embedded lab, checks that the round-trip time between its endpoints is the requested
 /// one, starts the agents and makes them describe their hosts. The lab exists as long as the session.
-///
-/// # Errors
-/// Environment, when the kernel does not allow it; the message says what to do. Check, when the
-/// delay is not as requested.
 pub fn prepare<'a>(spec: &LabSpec, stop: &'a AtomicBool) -> Result<Prepared<'a>, ExecuteError> {
     let built = BuiltLab::new(spec, &[&spec.sender, &spec.receiver])?;
     let (lab, topology) = (&built.lab, network(spec)?);
@@ -145,7 +141,6 @@ impl PathControl for LabPath {
 pub struct BuiltLab {
     lab: Arc<Lab>,
     inside: Option<Inside>,
-    /// The hosts of the execution.
     hosts: Vec<Host>,
     moderation_us: u32,
     has_cpus: bool,

@@ -7,9 +7,6 @@ use bitcost_study::limits::STUDY_BYTES;
 use bitcost_sys::files::open_regular_target;
 
 /// The text of a study or a lab file.
-///
-/// # Errors
-/// When it is no regular file, or a link to none; when it is larger than 16 MiB, or no UTF-8.
 pub fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = open_regular_target(path)?

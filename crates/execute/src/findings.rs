@@ -11,10 +11,6 @@ use crate::error::ExecuteError;
 use crate::store::{Damaged, End, LogFile};
 
 /// Reads the log in a folder once. Returns also how it ends.
-///
-/// # Errors
-/// Usage, when there is no log, or it cannot be read or verified; within, when it holds no study or
-/// no plan, or its events contradict each other.
 pub fn read(
     folder: &Path,
     damaged: Damaged,

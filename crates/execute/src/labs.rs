@@ -40,9 +40,6 @@ pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<
 
 /// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit, for which
 /// `options` are.
-///
-/// # Errors
-/// Usage, with the line of the error.
 pub fn find(name: &str, options: Options) -> Result<NamedLab, ExecuteError> {
     if !is_file(name) {
         let preset = Preset::named(name);
@@ -78,9 +75,6 @@ fn read_lab(name: &str, file: &str, text: &str) -> Result<NamedLab, ExecuteError
 }
 
 /// The text of the lab file that a study names, as a lab file of bitcost; `path` is where it is.
-///
-/// # Errors
-/// Usage, when it cannot be read, or is a MiniEdit file that is wrong.
 pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
     let shown = path.display();
     let text = files::text(path)
@@ -94,10 +88,6 @@ pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
 }
 
 /// The lab of `bitcost test`, with the MTU of all its links changed if the user requests one.
-///
-/// # Errors
-/// As [`find`]; usage also when the MTU is not possible there, or the lab has no two hosts with a
-/// path between them.
 pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError> {
     let usage = |why: String| ExecuteError::Usage(format!("{name}: {why}"));
     let mut topology = find(name, Options::default())?.lab.topology;

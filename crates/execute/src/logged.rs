@@ -66,10 +66,6 @@ impl Found {
 
 impl Logged {
     /// Reads the log of an execution that is to be resumed.
-    ///
-    /// # Errors
-    /// Usage, when there is no log, or when it is damaged, ends before its plan, contradicts
-    /// itself, or has another plan than its study gives.
     pub fn read(folder: &Path) -> Result<Logged, ExecuteError> {
         let mut log = LogFile::open(folder, Damaged::Refuse)?;
         let (mut found, mut reader) = (Found::default(), Reader::default());

@@ -7,9 +7,6 @@ use crate::error::ExecuteError;
 
 /// Checks that the endpoints are on the same machines. The names of named hosts must be the same,
 /// too, because two machines may be equal.
-///
-/// # Errors
-/// Environment, with every difference.
 pub fn check_same(
     before: &[EndpointDescription],
     now: &[EndpointDescription],

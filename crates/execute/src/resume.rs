@@ -23,10 +23,6 @@ pub struct Resume(Logged);
 
 impl Resume {
     /// Reads the log of an execution.
-    ///
-    /// # Errors
-    /// Usage, when there is no log, or when it is damaged, ends before its plan, or contradicts
-    /// itself.
     pub fn read(folder: &Path) -> Result<Resume, ExecuteError> {
         let mut logged = Logged::read(folder)?;
         // The lab is the one of the log, with the changes that the command line made to it.
@@ -48,9 +44,6 @@ impl Resume {
 
     /// Where the execution is resumed: at the place where it began, or at `asked` if it was
     /// interrupted before the place was logged.
-    ///
-    /// # Errors
-    /// Usage, when hosts are named for an execution that began in the lab.
     pub fn destination(&self, asked: Destination) -> Result<Destination, ExecuteError> {
         match (&self.0.prepared, asked) {
             (Some(Event::Prepared { hosts: None, .. }), Destination::Hosts(_)) => Err(ExecuteError::Usage(
@@ -68,10 +61,6 @@ impl Resume {
 
     /// Makes the missing runs. With `trust`, the hosts that the log names are used even if somebody
     /// else may have written it.
-    ///
-    /// # Errors
-    /// When a host is not the one of the execution, or cannot be prepared, or when the log cannot be
-    /// written.
     pub fn execute(
         self,
         destination: &Destination,

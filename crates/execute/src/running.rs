@@ -17,9 +17,6 @@ use crate::error::ExecuteError;
 
 /// The running lab as the lab of an execution, as it now is, with these two hosts as endpoints: a
 /// host is named by its name or by an address.
-///
-/// # Errors
-/// Usage, when it has no such two hosts.
 pub fn spec(
     inside: &Inside,
     sender: Option<&str>,
@@ -65,9 +62,6 @@ fn host_named(topology: &Topology, asked: &str) -> Result<String, ExecuteError> 
 }
 
 /// The node of the running lab that this execution needs.
-///
-/// # Errors
-/// Usage, when this process is not in a node of the lab of that name.
 pub fn inside(spec: &LabSpec) -> Result<Option<Inside>, ExecuteError> {
     let Some(name) = &spec.running else {
         return Ok(None);

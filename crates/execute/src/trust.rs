@@ -18,9 +18,6 @@ const WRITABLE_BY_ALL: u32 = 0o002;
 
 /// Reports what resuming starts, and refuses it if somebody other than the user could have written
 /// that, unless `trust`.
-///
-/// # Errors
-/// Usage, with what would be started and the option that allows it.
 pub fn check(
     logged: &Logged,
     destination: &Destination,

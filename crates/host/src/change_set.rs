@@ -113,9 +113,6 @@ impl ChangeSet {
     }
 
     /// Checks that no later change undid an earlier one.
-    ///
-    /// # Errors
-    /// The first setting that is no longer in effect, with the requested and the actual values.
     pub fn check(&self) -> Result<(), HostError> {
         for Change {
             knob,

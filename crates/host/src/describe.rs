@@ -7,9 +7,6 @@ use crate::HostError;
 use crate::device::check;
 
 /// Describes `device` in the caller's network namespace, without what its kernel threads and its lab say of it.
-///
-/// # Errors
-/// When there is no such device, with similar names.
 pub fn describe(device: &str) -> Result<DeviceDescription, HostError> {
     check(device)?;
     let mut rtnl = Rtnl::open()?;

@@ -25,9 +25,6 @@ pub fn is_name(device: &str) -> bool {
 }
 
 /// Checks that it can be the name of a device.
-///
-/// # Errors
-/// A sentence with what is allowed.
 pub fn check_name(device: &str) -> Result<(), HostError> {
     if is_name(device) {
         return Ok(());
@@ -60,9 +57,6 @@ pub fn link(device: &str) -> Result<Link, HostError> {
 }
 
 /// Checks that the device exists.
-///
-/// # Errors
-/// When there is no such device, with similar names.
 pub fn check(device: &str) -> Result<(), HostError> {
     match link(device) {
         Err(HostError::Netlink(error)) if error.is_no_device() => {

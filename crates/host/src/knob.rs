@@ -22,9 +22,6 @@ pub trait Knob: Sync {
     /// Checks that a text can be a subject of this knob: a device, unless the knob is of something
     /// else. Subjects come from journals, from the controller and from the command line, and some
     /// become parts of paths.
-    ///
-    /// # Errors
-    /// A sentence that names what is allowed.
     fn check_subject(&self, subject: &str) -> Result<(), HostError> {
         check_name(subject)
     }
@@ -39,9 +36,6 @@ pub trait Knob: Sync {
     }
 
     /// The subjects of a request, of a run over `device`.
-    ///
-    /// # Errors
-    /// When this host has no such subject.
     fn subjects_of(&self, device: &str, _: &HostSetting) -> Result<Vec<String>, HostError> {
         Ok(vec![device.to_owned()])
     }
@@ -57,9 +51,6 @@ pub trait Knob: Sync {
     fn observe(&self, subject: &str) -> Result<Values, HostError>;
 
     /// The values to write for a request, by the names and in the words of [`Knob::observe`].
-    ///
-    /// # Errors
-    /// Why this host cannot have them. A request of another knob is refused before ([`crate::ChangeSet::set`]).
     fn plan(&self, subject: &str, now: &Values, request: &HostSetting)
     -> Result<Values, HostError>;
 
@@ -96,9 +87,6 @@ pub fn devices_with(knob: &dyn Knob) -> Vec<String> {
 }
 
 /// Checks that requested values are in effect.
-///
-/// # Errors
-/// Those that are not.
 pub fn check(
     knob: &'static dyn Knob,
     subject: &str,

@@ -26,9 +26,6 @@ pub struct Found {
 }
 
 /// Every journal of a folder, including those that cannot be read.
-///
-/// # Errors
-/// When others may write to the folder.
 pub fn found(folder: &Path) -> Result<Vec<Found>, Unavailable> {
     check_private(folder)?;
     let look = |path: PathBuf| {
@@ -229,9 +226,6 @@ where
 }
 
 /// The network namespace with this cookie among those of all processes and those with a name; absent where it is gone.
-///
-/// # Errors
-/// A sentence, where it may be one that this user may not enter.
 fn find_network(cookie: u64) -> Result<Option<fs::File>, String> {
     let entries = |folder: &str| {
         fs::read_dir(folder)

@@ -19,7 +19,6 @@ use crate::values::{VALUE, Values};
 /// The name of the value for IPv4, where the kernel has a separate one.
 const IPV4: &str = "ipv4";
 
-/// The knob of a limit.
 pub struct SuperPackets {
     limit: Limit,
     /// The limit of IPv4, where the kernel has a separate one: a request is for both.

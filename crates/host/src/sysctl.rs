@@ -130,9 +130,6 @@ fn words(text: &str) -> String {
 }
 
 /// The file of a parameter.
-///
-/// # Errors
-/// When the name has characters that the kernel does not use.
 fn path(name: &str) -> Result<PathBuf, HostError> {
     let is_part = |part: &str| {
         !part.is_empty()

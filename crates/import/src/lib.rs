@@ -96,9 +96,6 @@ const OTHERS: &[(&[u8], &str)] = &[
 const UNREAD: [&str; 3] = ["sockperf", "ntttcp", "qperf"];
 
 /// The runs of a file.
-///
-/// # Errors
-/// As [`each`].
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Run>, ImportError> {
     let mut runs = Vec::new();
     each(file, bytes, &mut |run| runs.push(run))?;

@@ -114,10 +114,6 @@ fn word(value: &Value) -> Option<String> {
 }
 
 /// Reads a file's text.
-///
-/// # Errors
-/// A sentence that names the place: the text is not JSON, not a MiniEdit file of version 2, or not
-/// a lab that can be built.
 pub fn import(text: &str, options: Options) -> Result<Imported, Invalid> {
     let read = || {
         let mut file = parse(text)?;

@@ -31,7 +31,6 @@ pub struct Test {
 
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// True: the server received.
     pub receives: bool,
     pub result: StreamResult,
     /// The congestion control in effect; absent for UDP.

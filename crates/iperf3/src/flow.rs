@@ -54,7 +54,6 @@ impl Course {
         }
     }
 
-    /// Enters a later stage.
     pub fn enter(&self, stage: Stage) {
         self.stage.fetch_max(stage as u8, Relaxed);
     }

@@ -118,9 +118,6 @@ pub struct Meter {
 
 impl Meter {
     /// Judges a running test by the bytes received and sent until this time of it.
-    ///
-    /// # Errors
-    /// The rule that it breaks.
     pub fn judge(
         &mut self,
         time: Duration,

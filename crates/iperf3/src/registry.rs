@@ -50,9 +50,6 @@ impl Registry {
     }
 
     /// Enters a test; one of UDP waits until no other one of its client waits for greetings.
-    ///
-    /// # Errors
-    /// That took too long, or another test has the cookie, for which nothing is waited.
     pub fn enter(self: &Arc<Self>, test: Awaited) -> Result<Registered, Refusal> {
         let has_turn = |other: &Awaited| other.is_udp && other.peer == test.peer;
         let is_taken = |tests: &[Awaited]| tests.iter().any(|other| other.cookie == test.cookie);

@@ -57,9 +57,6 @@ pub struct StreamResult {
 
 impl Results {
     /// Reads the other side's document; the last one of several equal keys counts.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong, without a word of the peer's.
     pub fn read(json: &[u8]) -> Result<Results, Invalid> {
         let document: Value = serde_json::from_slice(json)
             .map_err(|error| Invalid(format!("results are not JSON: {error}")))?;

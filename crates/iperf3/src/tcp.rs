@@ -28,9 +28,6 @@ pub fn receive(mut stream: &TcpStream, course: &Course, counted: &mut Counted) {
 }
 
 /// Sends until the client ends the test.
-///
-/// # Errors
-/// Where `sendfile` was asked for, and there is no file to send.
 pub fn send(mut stream: &TcpStream, course: &Course, counted: &mut Counted) -> io::Result<()> {
     let block = vec![b'b'; course.params.length];
     let file = course

@@ -17,9 +17,6 @@ const LONGEST: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Returns when the device of `end`, in whose network namespace the caller is, has a carrier.
-///
-/// # Errors
-/// When it has none in time.
 pub(crate) fn wait(end: &End) -> Result<(), LabError> {
     let mut rtnl = Rtnl::open()?;
     let last = Instant::now() + LONGEST;

@@ -29,9 +29,6 @@ pub struct Inside {
 
 impl Inside {
     /// The node that this process is in; `None` outside of running labs.
-    ///
-    /// # Errors
-    /// When the environment names a lab that is gone.
     pub fn find() -> Result<Option<Inside>, LabError> {
         let words = [LAB, NODE, STATE].map(|name| env::var(name).ok());
         let [Some(lab), Some(node), Some(file)] = words else {

@@ -231,9 +231,6 @@ fn listed() -> io::Result<Vec<String>> {
 }
 
 /// The names of this user's running labs, in order.
-///
-/// # Errors
-/// When the table of sockets cannot be read.
 pub fn names() -> io::Result<Vec<String>> {
     let mut names = listed()?;
     let deadline = Instant::now() + BUSY_LIMIT;

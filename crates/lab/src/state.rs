@@ -47,9 +47,6 @@ impl State {
     }
 
     /// Reads the file at this path.
-    ///
-    /// # Errors
-    /// When there is no such file, or nothing that this version of the program writes.
     pub fn read(path: &Path) -> Result<State, LabError> {
         let failed = |why: String| {
             LabError::daemon(format!(

@@ -316,9 +316,6 @@ const SEND: [u64; 2] = [4096, 16_384];
 
 /// Requests the kernel parameters for the TCP buffers that the conditions ask for, on a path with
 /// this bandwidth-delay product.
-///
-/// # Errors
-/// Where the path has no such product, or the result is out of the kernel's range.
 pub fn size_tcp_buffers(
     conditions: &mut Conditions,
     bdp_bytes: Option<u64>,

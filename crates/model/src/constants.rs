@@ -40,9 +40,6 @@ pub struct MachineConstants {
 
 impl HostConstants {
     /// Checks what another host reports.
-    ///
-    /// # Errors
-    /// A sentence, where it cannot be the result of a measurement.
     pub fn check(&self) -> Result<(), Unavailable> {
         let of_wake_up = self.wake_up.map(|wake| [wake.call_ns, wake.run_ns]);
         let mut times = of_wake_up.into_iter().flatten().chain(self.copy_kib_ns);

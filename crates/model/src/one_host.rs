@@ -8,9 +8,6 @@ use crate::record::Role;
 
 /// Checks that only one endpoint changes the host that both are on: that endpoint changes the host
 /// and restores it.
-///
-/// # Errors
-/// A sentence that says what was found and what to do.
 pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     let of = |role: Role| {
         let mut settings = conditions.of_host(role).map(HostSetting::name);

@@ -175,9 +175,6 @@ impl Places {
     }
 
     /// Checks that the requests are consistent.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed.
     pub fn check(&self, flows: u32, mtu_bytes: u32) -> Result<(), Invalid> {
         let version = self.asked_version();
         for (end, place) in [("sender", &self.sender), ("receiver", &self.receiver)] {

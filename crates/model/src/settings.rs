@@ -201,9 +201,6 @@ impl Setting {
     }
 
     /// Sets it to a text, as a command line has it. Each further background workload is added to those before.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed, with near matches.
     pub fn set_text(&self, conditions: &mut Conditions, text: &str) -> Result<(), Invalid> {
         match self.kind {
             Kind::Host(grammar) => grammar.ask(&mut conditions.host_settings, text)?,
@@ -351,9 +348,6 @@ pub fn find(name: &str) -> Option<&'static Setting> {
 }
 
 /// The setting of this name.
-///
-/// # Errors
-/// What replaced it, or near matches.
 pub fn named(name: &str) -> Result<&'static Setting, Invalid> {
     find(name).ok_or_else(|| {
         let all: Vec<&str> = names().collect();
@@ -363,9 +357,6 @@ pub fn named(name: &str) -> Result<&'static Setting, Invalid> {
 }
 
 /// Makes these changes.
-///
-/// # Errors
-/// As [`change`].
 pub fn apply(changes: &Changes, conditions: &mut Conditions) -> Result<(), Invalid> {
     let mut changes = changes.iter();
     changes.try_for_each(|(name, value)| change(conditions, name, value))
@@ -385,9 +376,6 @@ pub fn options(changes: &Changes) -> String {
 
 /// Sets a setting as a change of a run that has its settings already: what is set at one host alone leaves the other host
 /// as it is.
-///
-/// # Errors
-/// As [`Setting::set_text`] and [`named`].
 pub fn change(conditions: &mut Conditions, name: &str, text: &str) -> Result<(), Invalid> {
     let before = conditions.host_settings.clone();
     named(name)?.set_text(conditions, text)?;
@@ -415,9 +403,6 @@ pub fn change(conditions: &mut Conditions, name: &str, text: &str) -> Result<(),
 impl Conditions {
     /// Checks every number that memory, threads and times depend on, and what is requested of hosts. The default of each
     /// setting is allowed.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed.
     pub fn check_bounds(&self) -> Result<(), Invalid> {
         for setting in SETTINGS {
             let Kind::Number(number) = setting.kind else {
@@ -441,9 +426,6 @@ impl Conditions {
 
 /// Reads a workload and settings by the names of their options: `tcp_rr request-size=64
 /// direction=reverse`.
-///
-/// # Errors
-/// A sentence that says what was found and what is allowed, with near matches.
 fn background(text: &str) -> Result<Conditions, Invalid> {
     let mut words = text.split_whitespace();
     let name = words.next().unwrap_or_default();
@@ -477,17 +459,11 @@ fn background(text: &str) -> Result<Conditions, Invalid> {
 }
 
 /// The setting of this name.
-///
-/// # Errors
-/// The names of all settings that a background workload can have, and near matches.
 pub fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
     of_part(name, |setting| setting.name, "setting", "")
 }
 
 /// The setting with this option, or with this name where it has none.
-///
-/// # Errors
-/// As [`by_name`].
 pub fn by_flag(flag: &str) -> Result<&'static Setting, Invalid> {
     let name_of = |setting: &Setting| setting.flag.map_or(setting.name, |flag| flag.long);
     of_part(flag, name_of, "option", ", each as option=value")
@@ -522,9 +498,6 @@ pub fn alone(workload: Workload) -> Conditions {
 
 /// Refuses settings that a background workload cannot have. `shown` is the setting as it was
 /// written.
-///
-/// # Errors
-/// A sentence that says what was found.
 pub fn check_fits(setting: &Setting, shown: &str, workload: Workload) -> Result<(), Invalid> {
     if setting.is_of_run() {
         return Err(Invalid(format!(

@@ -107,9 +107,6 @@ fn second() -> String {
 
 impl LabSpec {
     /// A lab whose first two hosts, or the named ones, play the endpoints.
-    ///
-    /// # Errors
-    /// A sentence where it has no such two hosts, or no path between them.
     pub fn new(
         name: &str,
         network: Topology,

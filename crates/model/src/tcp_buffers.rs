@@ -41,9 +41,6 @@ impl TcpBuffers {
     }
 
     /// The bytes on a path with this bandwidth-delay product.
-    ///
-    /// # Errors
-    /// A sentence where the path has no such product, or the result is out of the kernel's range.
     pub fn bytes(self, bdp_bytes: Option<u64>) -> Result<u64, Invalid> {
         let bytes = match (self, bdp_bytes) {
             (TcpBuffers::Bytes(bytes), _) => bytes,

@@ -43,9 +43,6 @@ const MULTIPLES: [(&str, f64, f64); 4] = [
 ];
 
 /// Reads a duration such as `2s`, `250ms`, `1.5 sec`, `10min` or `1h`; a bare number is seconds.
-///
-/// # Errors
-/// A sentence that says what was found and what is allowed.
 pub fn parse_duration(text: &str) -> Result<Duration, Invalid> {
     let error = || {
         Invalid(format!(
@@ -67,9 +64,6 @@ pub fn parse_duration(text: &str) -> Result<Duration, Invalid> {
 
 /// Reads a rate in bit/s such as `1G`, `2.5 Gbit/s`, `100Mbit`, `100mbps` or `500k`, in units of
 /// 10^3.
-///
-/// # Errors
-/// A sentence that says what was found and what is allowed.
 pub fn parse_rate(text: &str) -> Result<u64, Invalid> {
     let error = || {
         Invalid(format!(
@@ -95,9 +89,6 @@ pub fn parse_rate(text: &str) -> Result<u64, Invalid> {
 
 /// Reads a count of bytes such as `1448`, `64KiB`, `1MB` or `1k`; `k`, `M`, `G` and `T` alone are
 /// binary, as in netperf and iperf3, `kB` and `MB` decimal.
-///
-/// # Errors
-/// A sentence that says what was found and what is allowed.
 pub fn parse_bytes(text: &str) -> Result<u64, Invalid> {
     let error = || {
         Invalid(format!(
@@ -109,9 +100,6 @@ pub fn parse_bytes(text: &str) -> Result<u64, Invalid> {
 
 /// Reads how many bytes a run sends in all, such as `1000000`, `100M` or `1GiB`; `k`, `M`, `G` and
 /// `T` alone are decimal, as in rates, so that `100M` at `100M` takes 8 s.
-///
-/// # Errors
-/// A sentence that says what was found and what is allowed.
 pub fn parse_total_bytes(text: &str) -> Result<u64, Invalid> {
     let error = || {
         Invalid(format!(

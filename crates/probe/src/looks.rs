@@ -39,7 +39,6 @@ impl Looks {
         }
     }
 
-    /// Counts from now on.
     pub fn begin(&mut self) {
         self.waited_ns = self.waited().unwrap_or_default();
         self.last_ns = monotonic_ns();

@@ -60,7 +60,6 @@ impl Open {
     }
 }
 
-/// The thread's folder in `/proc`.
 pub(crate) fn folder(thread: &Thread) -> String {
     if thread.kind == ThreadKind::Napi {
         return format!("/proc/{}", thread.id);

@@ -5,7 +5,6 @@ use bitcost_model::shown;
 
 use crate::export::{Form, RowSupport, Rows};
 
-/// `--format csv`.
 pub(crate) const FORM: Form = Form {
     rows: RowSupport::Always,
     ..Form::new(

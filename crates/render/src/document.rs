@@ -21,7 +21,6 @@ use crate::explained::{Bottleneck, Share};
 use crate::export::{ExportError, Form, Input, RowSupport};
 use crate::first_run::{FirstRun, Intervals, intervals};
 
-/// `--format json`.
 pub(crate) const FORM: Form = Form {
     rows: RowSupport::Optional,
     holds_caveats: true,

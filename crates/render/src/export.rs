@@ -83,7 +83,6 @@ pub struct Maker {
 
 /// The data that is written, and how it is written.
 pub struct Input<'a> {
-    /// The executions, in order.
     pub executions: &'a [Findings],
     /// The rows of the table that is written instead of summaries.
     pub rows: Option<Rows>,

@@ -38,7 +38,6 @@ pub(crate) fn profile(profiled: &Profiled, columns: usize) -> Vec<Block> {
     blocks
 }
 
-/// The layer's name for people.
 fn title(layer: Layer) -> String {
     let known = match layer {
         Layer::Buffers => "buffer management",

@@ -18,7 +18,6 @@ use crate::tables::{COLUMNS, head, tables};
 /// The least width of a column of figures, in characters.
 const COLUMN: u16 = 9;
 
-/// `--format text`.
 pub(crate) const TEXT: Form = Form {
     rows: RowSupport::Optional,
     holds_caveats: true,
@@ -34,7 +33,6 @@ pub(crate) const TEXT: Form = Form {
     })
 };
 
-/// `--format md`.
 pub(crate) const MARKDOWN: Form = Form {
     rows: RowSupport::Optional,
     holds_caveats: true,

@@ -15,9 +15,6 @@ const STATUS_BYTES_MAX: u64 = 64 << 10;
 
 /// Gives up the calling process's user root, its capabilities and the ways to get others, and hides its memory from others of its
 /// user. The process has no other threads yet.
-///
-/// # Errors
-/// A sentence, when it still has capabilities or could get some.
 pub fn give_up_rights() -> Result<(), Unavailable> {
     empty_bounding_set();
     if effective_uid() == 0 {

@@ -81,9 +81,6 @@ pub fn main() -> io::Result<()> {
 }
 
 /// Speaks TLS with a client, and passes on what it says.
-///
-/// # Errors
-/// When the service is gone.
 pub fn serve(socket: TcpStream, channel: Channel, confined: String) -> io::Result<()> {
     let until = Instant::now() + OPENING;
     channel.set_nonblocking(true)?;

@@ -18,7 +18,6 @@ pub struct Places(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     next: u64,
-    /// The oldest first.
     held: Vec<Place>,
 }
 

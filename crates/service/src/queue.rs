@@ -21,7 +21,6 @@ impl Queue {
         tests
     }
 
-    /// Enters a test.
     pub fn enter(&self) -> Result<Ticket, Refused> {
         let mut tests = self.tests();
         if tests.len() > WAITING_MAX {

@@ -39,7 +39,6 @@ pub enum Event {
     },
 }
 
-/// What all connections share.
 pub struct Shared {
     pub own: OwnKey,
     pub rules: Rules,

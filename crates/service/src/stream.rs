@@ -47,7 +47,6 @@ pub trait Stream: Read + Write + AsFd {
         }
     }
 
-    /// Sends all of these bytes.
     fn send(&mut self, bytes: &[u8], until: Instant) -> io::Result<()> {
         send(self, bytes, until)
     }

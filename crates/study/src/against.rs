@@ -20,9 +20,6 @@ const BASE: &str = "base";
 impl Study {
     /// The study with another value of a setting, or of a group of offloads, as a factor, and with
     /// the comparison of both levels. The value is as typed.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed, with near matches.
     pub fn against(&self, key: &str, value: &str) -> Result<Study, Invalid> {
         if let Some(compared) = &self.compare {
             return Err(Invalid(format!(

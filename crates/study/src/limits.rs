@@ -31,9 +31,6 @@ pub const MESH_PAIRS: usize = 10_000;
 pub const MESH_CELLS: u64 = 100_000;
 
 /// Refuses a text that is longer than what is read of its kind.
-///
-/// # Errors
-/// A sentence with its length and the limit.
 pub fn check_bytes(text: &str, most: usize) -> Result<(), Invalid> {
     match text.len() {
         bytes if bytes <= most => Ok(()),
@@ -44,9 +41,6 @@ pub fn check_bytes(text: &str, most: usize) -> Result<(), Invalid> {
 }
 
 /// Refuses a plan that is too large to be made.
-///
-/// # Errors
-/// A sentence with the number of runs and the limit.
 pub fn check_runs(cells: usize, blocks: u32) -> Result<(), Invalid> {
     let runs = (cells as u64).saturating_mul(blocks.into());
     if runs <= RUNS && blocks <= BLOCKS {

@@ -85,9 +85,6 @@ impl Study {
     }
 
     /// Checks that a plan of this length is small enough to be made.
-    ///
-    /// # Errors
-    /// As [`limits::check_runs`].
     pub fn check_lengths(&self, lengths: Lengths) -> Result<(), Invalid> {
         match self.mesh {
             // A plan may be shown that is too large to be made: see `check_mesh`.
@@ -97,9 +94,6 @@ impl Study {
     }
 
     /// Checks that a mesh with these lengths is small enough to be made.
-    ///
-    /// # Errors
-    /// A sentence with the number of runs and the limit.
     pub fn check_mesh(&self, lengths: Lengths) -> Result<(), Invalid> {
         let (cells, blocks) = (self.cell_count(), lengths.blocks.unwrap_or(self.blocks));
         self.mesh

@@ -9,9 +9,6 @@ use bitcost_model::workload::Workload;
 use toml_edit::{InlineTable, Value};
 
 /// Sets one setting by name to a value of a study file.
-///
-/// # Errors
-/// A sentence that says what was found and what is allowed, with near matches.
 pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(), Invalid> {
     let setting = named(name)?;
     match setting.kind {

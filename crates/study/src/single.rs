@@ -43,9 +43,6 @@ pub struct Single<'a> {
 
 impl Single<'_> {
     /// The study with one cell, as the text that a log keeps describes it.
-    ///
-    /// # Errors
-    /// A sentence when the settings are not possible together.
     pub fn study(&self) -> Result<Study, Invalid> {
         let test = self.conditions.workload.info().short_name;
         let study = Study::parse(&format!("test-{test}.toml"), &self.text(test))?;

@@ -12,9 +12,6 @@ use crate::limits;
 
 impl Study {
     /// The study that adds blocks until its intervals have this width (`[run] until_interval_pct`).
-    ///
-    /// # Errors
-    /// A sentence, when its other keys do not allow that.
     pub fn until_interval(&self, width_pct: f64) -> Result<Study, Invalid> {
         let mut document: DocumentMut = self
             .text
@@ -33,9 +30,6 @@ impl Study {
     }
 
     /// The most blocks that fit a budget, at least as many as the study needs.
-    ///
-    /// # Errors
-    /// A sentence when these do not fit.
     pub fn blocks_within(&self, lengths: Lengths, budget: Duration) -> Result<u32, Invalid> {
         let blocks = Some(1);
         let one = self.plan(0, Lengths { blocks, ..lengths }).total_time();

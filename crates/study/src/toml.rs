@@ -45,9 +45,6 @@ impl<'a> Source<'a> {
     }
 
     /// What `read` makes of the whole text.
-    ///
-    /// # Errors
-    /// All mistakes, in the order of their lines.
     pub fn read<T>(&self, read: impl FnOnce(&Node<'_>) -> Option<T>) -> Result<T, Vec<StudyError>> {
         if let Err(Invalid(why)) = check_bytes(self.text, self.bytes_most) {
             return Err(vec![self.error_at(0, why)]);

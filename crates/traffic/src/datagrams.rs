@@ -178,9 +178,6 @@ impl Datagrams {
 
     /// Receives until everything has been received, or nothing more comes. `call` makes one receive
     /// call and counts its datagrams.
-    ///
-    /// # Errors
-    /// The first error that is not transient.
     #[inline]
     pub fn receive(
         &mut self,

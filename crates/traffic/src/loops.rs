@@ -59,9 +59,6 @@ impl Supply {
 
 /// Sends messages until all are sent or the window is over. `send` makes one call for a message of
 /// a phase from an offset on, up to its length, and returns how many bytes the kernel took.
-///
-/// # Errors
-/// The first error that is not transient.
 #[inline]
 pub fn send_messages(
     control: &Control,
@@ -78,9 +75,6 @@ pub fn send_messages(
 }
 
 /// Sends one message of this length; false when the window is over before it.
-///
-/// # Errors
-/// The first error that is not transient.
 #[inline]
 fn send_one_message(
     control: &Control,
@@ -152,9 +146,6 @@ impl Handed {
 
 /// Sends messages, up to `most` in a call, until all are sent or the window is over. `send` is given
 /// a number of messages and their length, and sends some of them.
-///
-/// # Errors
-/// The first error that is not transient.
 #[inline]
 pub fn send_batches(
     control: &Control,

@@ -9,7 +9,6 @@ use super::counted::Counted;
 use super::symbols::Symbols;
 use super::tasks::Tasks;
 
-/// All frames of a program.
 const PROGRAM: &str = "[user]";
 
 const BYTES_MAX: usize = 4 << 20;

@@ -16,9 +16,6 @@ pub use self::tasks::Tasks;
 use crate::refusal::Refusal;
 
 /// Checks that a run on this host can be profiled, before any is made.
-///
-/// # Errors
-/// What this host lacks, with the value of the setting and what allows it.
 pub fn check() -> Result<(), Refusal> {
     allowed::check_namespace()?;
     Profiler::open()?;
@@ -39,9 +36,6 @@ pub struct Profiler {
 impl Profiler {
     /// Opens the sampling of every CPU that is online: by its cycles where each of them counts them,
     /// else by the kernel's timer.
-    ///
-    /// # Errors
-    /// Why this host cannot be sampled, who may, and what allows it.
     pub fn open() -> Result<Profiler, Refusal> {
         let numbers = bitcost_probe::host::cpus();
         let all = |trigger| -> std::io::Result<Vec<_>> {

@@ -20,9 +20,6 @@ use crate::metrics::RunView;
 use readings::Both;
 
 /// The loss ledger of a run.
-///
-/// # Errors
-/// Why it has none.
 pub fn loss_ledger(run: &RunView) -> Result<LossLedger, &'static str> {
     if run.is_with_iperf3() {
         return Err("an iperf3 server reports only the totals of its end");

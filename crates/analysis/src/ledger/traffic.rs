@@ -51,9 +51,6 @@ pub(super) struct Totals {
 }
 
 /// Adds up the parts of a run.
-///
-/// # Errors
-/// Why what was sent and received cannot be compared.
 pub(super) fn totals(run: &RunView, both: &Both, copies: u64) -> Result<Totals, &'static str> {
     let mut totals = Totals {
         share: 1.0,

@@ -67,9 +67,6 @@ impl Reader {
     }
 
     /// The data from all the events, and the plan of the runs.
-    ///
-    /// # Errors
-    /// If they do not hold a study and exactly one plan, or contradict each other.
     pub fn finish(self) -> Result<(Log, Plan), LogError> {
         let log = self.error.map_or(Ok(self.log), Err)?;
         let mut log = log.ok_or(LogError::NoStudy)?;

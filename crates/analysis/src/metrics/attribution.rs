@@ -120,9 +120,6 @@ const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too
 const MOVED: &str = "received packets were handed to other CPUs (rps_cpus), where no clock assigns them to an endpoint of one host";
 
 /// The CPU time of the two endpoints, by the first method that the records allow.
-///
-/// # Errors
-/// Why no method can be used.
 pub fn attribute(run: &RunView) -> Result<Attribution, Unavailable> {
     if !run.shared_cpus {
         return by_hosts(run)
@@ -365,8 +362,6 @@ fn by_softirq_ticks(run: &RunView) -> Result<Attribution, Unavailable> {
     })
 }
 
-/// # Errors
-/// Where a pinned CPU has no times, or where soft interrupts were not timed and no ticks of work were counted.
 fn own_cpus(run: &RunView, role: Role) -> Result<OwnCpus, Unavailable> {
     let end = run.end(role);
     let spans = cpu::cpus(end).unwrap_or_default();

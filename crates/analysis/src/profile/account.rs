@@ -38,9 +38,6 @@ impl EndProfile {
 struct Account(BTreeMap<(Owner, Owner, Layer), f64>);
 
 /// The CPU time of a run by layer, from the profiles of its ends, of each of which `place` tells the place.
-///
-/// # Errors
-/// Why the profile is left out: there is none, or too many samples were lost.
 pub fn run_profile(
     run: &RunView,
     place: impl Fn(Role) -> Place,

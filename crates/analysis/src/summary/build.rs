@@ -49,9 +49,6 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
 
 /// The precision of the runs that a reader took, after this number of blocks; absent where the
 /// study has no stop rule.
-///
-/// # Errors
-/// As [`Reader::finish`].
 pub fn precision_after(blocks: u32, reader: Reader) -> Result<Option<Precision>, LogError> {
     let (mut log, plan) = reader.finish()?;
     place_rows(&plan, &mut log, blocks);

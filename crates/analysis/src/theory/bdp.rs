@@ -18,7 +18,6 @@ pub fn bdp_bytes(rate_bps: u64, rtt: Duration) -> u64 {
 /// The path whose bandwidth-delay product is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bdp {
-    /// Its rate, in bit/s.
     pub rate_bps: u64,
     pub rtt: Duration,
     /// Maximum size of an IP packet, in bytes.
@@ -30,10 +29,6 @@ impl Bdp {
         Framing::new(Transport::Tcp { timestamps: true }, self.mtu_bytes)
     }
 
-    /// Checks the input.
-    ///
-    /// # Errors
-    /// A sentence that says what is allowed.
     pub fn check(&self) -> Result<(), Invalid> {
         self.framing().check()
     }

@@ -77,7 +77,6 @@ const UDP: u32 = 8;
 const IPV6_FRAGMENT: u32 = 8;
 
 impl Framing {
-    /// IPv4 on a wire.
     pub fn new(transport: Transport, mtu_bytes: u32) -> Framing {
         Framing {
             ip: IpVersion::V4,
@@ -88,10 +87,6 @@ impl Framing {
         }
     }
 
-    /// Checks the MTU.
-    ///
-    /// # Errors
-    /// A sentence that says what is allowed.
     pub fn check(&self) -> Result<(), Invalid> {
         let least = match self.ip {
             IpVersion::V4 => 88,
@@ -107,10 +102,6 @@ impl Framing {
         )))
     }
 
-    /// Checks the MTU and the size of a message.
-    ///
-    /// # Errors
-    /// As [`Framing::check`].
     pub fn check_message(&self, size_bytes: u32) -> Result<(), Invalid> {
         self.check()?;
         let most = match self.transport {

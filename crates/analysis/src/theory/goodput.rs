@@ -35,10 +35,6 @@ pub struct Point {
 }
 
 impl Goodput {
-    /// Checks the input.
-    ///
-    /// # Errors
-    /// A sentence that says what is allowed.
     pub fn check(&self) -> Result<(), Invalid> {
         self.framing
             .check_message(self.message_size_bytes.unwrap_or(1))

@@ -17,10 +17,6 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// Checks the input.
-    ///
-    /// # Errors
-    /// A sentence that says what is allowed.
     pub fn check(&self) -> Result<(), Invalid> {
         let transport = match self.conditions.workload.is_datagram() {
             true => Transport::Udp,

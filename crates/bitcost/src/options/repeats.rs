@@ -42,7 +42,6 @@ fn range(text: &str) -> Result<(u32, u32), String> {
     })
 }
 
-/// The metric that `--metric` names.
 pub fn metric_option(name: &str) -> Result<&'static Metric, Failure> {
     metric(name).ok_or_else(|| {
         let hint = did_you_mean(name, METRICS.iter().map(|metric| metric.name));

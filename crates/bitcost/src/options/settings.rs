@@ -29,7 +29,6 @@ fn set() -> Arg {
         .help_heading("Settings")
 }
 
-/// Reads `waiting=spin`.
 fn named_value(text: &str) -> Result<(&'static Setting, String), String> {
     let (name, value) = text
         .split_once('=')

@@ -123,10 +123,6 @@ impl Named {
     }
 
     /// The hosts of an execution that is resumed.
-    ///
-    /// # Errors
-    /// Usage, when the log names something that is not a host, or something that the command line
-    /// would refuse.
     pub fn from_log(spec: NamedHosts) -> Result<Named, ExecuteError> {
         if let Some(program) = &spec.remote_program {
             parse_program(program).map_err(|why| {
@@ -153,9 +149,6 @@ impl Named {
     }
 
     /// A host of a mesh.
-    ///
-    /// # Errors
-    /// Usage, when it is none.
     pub fn of_mesh(name: &str) -> Result<Host, ExecuteError> {
         match Host::parse(name) {
             Ok(Host::Service(_) | Host::Iperf3(_)) => Err(ExecuteError::Usage(format!(

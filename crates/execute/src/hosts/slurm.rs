@@ -29,9 +29,6 @@ const STEP: &[&str] = &[
 const NO_BINDING: &str = "lacks support for cpu binding";
 
 /// The nodes of the allocation that this program is in, in Slurm's order.
-///
-/// # Errors
-/// Environment, when it is in none, or Slurm does not answer.
 pub fn nodes() -> Result<Vec<Foreign>, ExecuteError> {
     let missing = "--slurm needs an allocation of Slurm, and SLURM_JOB_NODELIST is not set here; run bitcost in one: salloc -N 16 bitcost run …, or in a script for sbatch";
     let list = std::env::var("SLURM_JOB_NODELIST").unwrap_or_default();

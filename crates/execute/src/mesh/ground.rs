@@ -100,9 +100,6 @@ fn cluster(
 
 impl Ground {
     /// Starts an agent at each host; a host without one is reported, and the others go on.
-    ///
-    /// # Errors
-    /// Environment, when fewer than two hosts have an agent.
     pub fn open(
         job: &Job,
         stop: &AtomicBool,
@@ -317,9 +314,6 @@ impl Ground {
     }
 
     /// Finds the addresses and interfaces that the data takes between the hosts of a session.
-    ///
-    /// # Errors
-    /// When the hosts do not reach each other.
     pub fn connect(
         &self,
         session: &mut Session,

@@ -22,9 +22,6 @@ use crate::target::Target;
 
 impl Job<'_> {
     /// Makes all runs, in a new log.
-    ///
-    /// # Errors
-    /// When fewer than two hosts have an agent, or the log cannot be written.
     pub fn start(
         &self,
         target: impl FnOnce() -> Result<Target, StoreError>,
@@ -39,9 +36,6 @@ impl Job<'_> {
     }
 
     /// Makes the runs that a log lacks.
-    ///
-    /// # Errors
-    /// As [`Job::start`], and when a host is not the one of the execution.
     pub fn resume(
         &self,
         logged: &Logged,

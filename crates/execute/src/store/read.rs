@@ -242,10 +242,6 @@ impl LogFile {
 
     /// Verifies each complete line and passes on its event with the line's number from 1, holding
     /// one line at a time.
-    ///
-    /// # Errors
-    /// When the file cannot be read, when it is of another format, and, if damaged lines are
-    /// refused, at the first line that does not match its checksum or is no event.
     pub fn read(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
         let (path, mut end) = (self.path(), End::default());
         self.lines(|text| {

@@ -26,9 +26,6 @@ pub struct Writer {
 
 impl Writer {
     /// Creates `parent/name` (with `-2`, `-3` … if that exists) and an empty log in it.
-    ///
-    /// # Errors
-    /// When the folder cannot be written, or has too little space for the log of `runs` runs.
     pub fn create(parent: &Path, name: &str, runs: usize) -> Result<Writer, StoreError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
@@ -56,10 +53,6 @@ impl Writer {
 
     /// Continues a log that was read. The incomplete line at its end is removed when the first
     /// event is appended.
-    ///
-    /// # Errors
-    /// When it cannot be written, or when another process writes to it or has done so since it was
-    /// read.
     pub fn resume(folder: &Path, end: &End) -> Result<Writer, StoreError> {
         let path = folder.join(LOG_NAME);
         let fail = |error| StoreError::CannotWrite {

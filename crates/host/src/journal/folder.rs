@@ -38,9 +38,6 @@ pub fn folder() -> PathBuf {
 }
 
 /// Creates the folder if needed, and checks that nobody else may write to it.
-///
-/// # Errors
-/// A sentence with the remedy.
 pub fn ready(folder: &Path) -> Result<(), Unavailable> {
     DirBuilder::new()
         .recursive(true)
@@ -52,9 +49,6 @@ pub fn ready(folder: &Path) -> Result<(), Unavailable> {
 
 /// Checks that nobody but its owner, the user or root, may write to the folder. A folder that does
 /// not exist, or that this user cannot reach, has no journal of this user and passes.
-///
-/// # Errors
-/// A sentence with the remedy.
 pub fn check_private(folder: &Path) -> Result<(), Unavailable> {
     use io::ErrorKind::{NotFound, PermissionDenied};
     let meta = match fs::metadata(folder) {

@@ -127,9 +127,6 @@ fn is_first_network() -> bool {
 }
 
 /// Reads a journal.
-///
-/// # Errors
-/// When it cannot be read, or is larger than any journal of bitcost.
 pub fn read(mut file: &File) -> io::Result<Contents> {
     let length = file.metadata()?.len();
     if length > BYTES_MOST {
@@ -144,9 +141,6 @@ pub fn read(mut file: &File) -> io::Result<Contents> {
 }
 
 /// Reads the journal at `path` without holding it.
-///
-/// # Errors
-/// As [`read`]; also when it is not a regular file.
 pub fn read_at(path: &Path) -> io::Result<Contents> {
     read(&bitcost_sys::files::open_regular(
         path,
@@ -231,9 +225,6 @@ fn checksum(json: &[u8]) -> String {
 }
 
 /// A step as a line of a journal.
-///
-/// # Errors
-/// None for any step of a journal.
 pub fn line(step: &Entry) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(step)?;
     let mut bytes = checksum(&json).into_bytes();

@@ -48,7 +48,6 @@ fn value(record: &AddressRecord) -> String {
     )
 }
 
-/// Adds an address again.
 pub fn restore(name: &str, _value: &str, records: &Records) -> Result<(), HostError> {
     let record = records.addresses.get(name).ok_or_else(|| unknown(name))?;
     Ok(Rtnl::open()?.add_address_again(record)?)

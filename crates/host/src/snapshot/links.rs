@@ -72,7 +72,6 @@ fn facts(link: &Link) -> [(String, String); 2] {
     ]
 }
 
-/// Writes an MTU or flags.
 pub fn restore(name: &str, value: &str, _records: &Records) -> Result<(), HostError> {
     let (device, what) = parts(name).ok_or_else(|| unknown(name))?;
     let mut rtnl = Rtnl::open()?;

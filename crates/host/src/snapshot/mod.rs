@@ -84,9 +84,6 @@ const SOURCES: &[Source] = &[
 const ROUNDS: usize = 4;
 
 /// Reads every fact about `device` in the caller's network namespace.
-///
-/// # Errors
-/// When there is no such device, or the kernel does not list what is on it.
 fn take(device: &str) -> Result<Snapshot, HostError> {
     let links = links::concerned(device)?;
     let mut snapshot = Snapshot::default();
@@ -114,9 +111,6 @@ pub fn side_effects_of_mtu(device: &str) -> Result<Values, HostError> {
 }
 
 /// The values that the kernel changes along with a number of queues of `device`: their maps.
-///
-/// # Errors
-/// When the maps cannot be read here.
 pub fn side_effects_of_channels(device: &str) -> Result<Values, HostError> {
     queues::of_device(device)
 }

@@ -73,7 +73,6 @@ pub fn now(names: &[&str]) -> Values {
     names.iter().filter_map(read).collect()
 }
 
-/// Writes a parameter.
 pub fn restore(name: &str, value: &str, _records: &Records) -> Result<(), HostError> {
     let path = path(name).ok_or_else(|| unknown(name))?;
     fs::write(&path, value)

@@ -78,7 +78,6 @@ pub fn now(names: &[&str]) -> Values {
     names.iter().filter_map(read).collect()
 }
 
-/// Writes a map.
 pub fn restore(name: &str, value: &str, _records: &Records) -> Result<(), HostError> {
     let path = path(name).ok_or_else(|| unknown(name))?;
     let sysfs = sysfs_of_fact(name).ok_or(io::ErrorKind::NotFound.into());

@@ -17,9 +17,6 @@ pub struct Watch {
 
 impl Watch {
     /// Takes the first snapshot, before anything is set.
-    ///
-    /// # Errors
-    /// When there is no such device, or the kernel does not list what is on it.
     pub fn start(device: &str) -> Result<Watch, HostError> {
         let before = take(device)?;
         Ok(Watch {

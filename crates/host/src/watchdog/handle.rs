@@ -39,10 +39,6 @@ struct Shared {
 impl Watchdog {
     /// Starts a watchdog, `program` run as `host-watchdog`, for the caller's network namespace. It
     /// kills an agent that is silent for the length of `lease`.
-    ///
-    /// # Errors
-    /// When another process holds the host, an earlier run left changes, or the folder cannot be
-    /// used.
     pub fn start(program: &Path, folder: &Path, lease: Duration) -> Result<Watchdog, HostError> {
         let failed = |error: io::Error| {
             HostError::Journal(format!("the watchdog cannot be started: {error}"))

@@ -11,9 +11,6 @@ use crate::workload::Workload;
 
 impl Conditions {
     /// Checks the limits of a run in the embedded lab, whose links have this MTU.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed.
     pub fn check_in_lab(&self, mtu_bytes: u32) -> Result<(), Invalid> {
         let most = self.asked_mtus().max();
         match most.filter(|most| *most > mtu_bytes) {
@@ -25,9 +22,6 @@ impl Conditions {
     }
 
     /// Checks everything that needs no host: sizes against the protocol and the link's MTU.
-    ///
-    /// # Errors
-    /// What was found and what is allowed. A sentence about one setting begins with its name.
     pub fn check(&self, mtu_bytes: u32) -> Result<(), Invalid> {
         let mtu_bytes = self.asked_mtus().min().unwrap_or(mtu_bytes);
         self.check_part(mtu_bytes)?;
@@ -189,9 +183,6 @@ impl Conditions {
     }
 
     /// Checks that the workload has the modes, and that they can carry the message.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed.
     pub fn check_modes(&self, mtu_bytes: u32) -> Result<(), Invalid> {
         for (end, mode) in [
             (Role::Sender, self.send_mode),

@@ -223,9 +223,6 @@ impl HostSetting {
     }
 
     /// Checks a value that came from another process: that people may write it.
-    ///
-    /// # Errors
-    /// As [`Grammar::read`].
     pub fn check(&self) -> Result<(), Invalid> {
         let (name, text) = (self.name(), self.to_string());
         let refused = |why: &dyn fmt::Display| Invalid(format!("{name} is `{text}`: {why}"));
@@ -286,9 +283,6 @@ fn pairs<T, S: fmt::Display>(
 
 impl Grammar {
     /// Reads what a study or a command line requests.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed.
     pub fn read(&self, text: &str) -> Result<Vec<SettingRequest>, Invalid> {
         let mut requests = Vec::new();
         for part in text.split(';').map(str::trim) {
@@ -308,9 +302,6 @@ impl Grammar {
     }
 
     /// Requests this of a run's hosts, in place of earlier requests.
-    ///
-    /// # Errors
-    /// As [`Grammar::read`].
     pub fn ask(&self, requests: &mut Vec<SettingRequest>, text: &str) -> Result<(), Invalid> {
         let new = self.read(text)?;
         requests.retain(|old| {

@@ -39,9 +39,6 @@ pub enum FrameError {
 }
 
 /// A message as a frame.
-///
-/// # Errors
-/// When it cannot be written as JSON or is too long.
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
@@ -71,15 +68,11 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Appends bytes that were received.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// The next whole message, if there is one.
-    ///
-    /// # Errors
-    /// When the bytes are not a message.
     pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
         let Some(head) = self.bytes.first_chunk::<4>() else {
             return Ok(None);

@@ -52,9 +52,6 @@ pub fn is_node_name(name: &str) -> bool {
 }
 
 /// Refuses more nodes or links than a machine builds in seconds.
-///
-/// # Errors
-/// A sentence with the numbers and the limit.
 pub fn check_count(nodes: usize, links: usize) -> Result<(), Invalid> {
     if nodes <= MOST && links <= MOST {
         return Ok(());
@@ -66,9 +63,6 @@ pub fn check_count(nodes: usize, links: usize) -> Result<(), Invalid> {
 
 impl Topology {
     /// Checks everything that the kernel would report unclearly or not at all.
-    ///
-    /// # Errors
-    /// The first problem.
     pub fn check(&self) -> Result<(), Problem> {
         check_count(self.nodes.len(), self.links.len()).map_err(|Invalid(message)| Problem {
             at: At::Whole,

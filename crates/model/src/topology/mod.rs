@@ -198,9 +198,6 @@ impl Topology {
     }
 
     /// The end with this device, which a user named.
-    ///
-    /// # Errors
-    /// A sentence with the devices that there are.
     pub fn named_end(&self, device: &str) -> Result<&End, Invalid> {
         let unknown = || {
             let hint = did_you_mean(device, self.ends().map(|end| end.device.as_str()));

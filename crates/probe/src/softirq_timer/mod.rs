@@ -36,7 +36,6 @@ pub struct SoftirqTimer {
 }
 
 impl SoftirqTimer {
-    /// Starts timing.
     pub fn start(cpus: &[u32]) -> Result<SoftirqTimer, Unavailable> {
         let say = |error: BpfError| Unavailable(error.to_string());
         let online = crate::host::cpus();

@@ -53,7 +53,6 @@ impl Bottleneck {
         })
     }
 
-    /// A verdict with its evidence.
     pub fn of_verdict(verdict: &Verdict) -> Bottleneck {
         Bottleneck {
             remedy: Some(verdict.remedy().to_owned()).filter(|words| !words.is_empty()),
@@ -64,7 +63,6 @@ impl Bottleneck {
 }
 
 impl Share {
-    /// These limiters with their shares.
     pub fn all(shares: &[(Limiter, f64)]) -> Vec<Share> {
         let of = |(limiter, share): &(Limiter, f64)| Share {
             limiter: limiter.name(),

@@ -2,7 +2,6 @@
 
 use bitcost_analysis::explain::CostModel;
 
-/// A cost model, several lines.
 pub(super) fn cost_text(cost: &CostModel) -> String {
     let (spent, unit) = (cost.spent.title(), cost.unit.name());
     if !cost.tells() {

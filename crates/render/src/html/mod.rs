@@ -24,7 +24,6 @@ use crate::number;
 use pictures::Picture;
 use writer::Html;
 
-/// `--format html`.
 pub(crate) const FORM: Form = Form {
     holds_caveats: true,
     names_sources: true,

@@ -64,7 +64,6 @@ pub(super) fn ways<'a>(run: &RunView<'a>) -> Vec<Way<'a>> {
         .collect()
 }
 
-/// Both objects in one.
 pub(super) fn with(mut all: Value, more: Value) -> Value {
     if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
         all.extend(more);

@@ -18,7 +18,6 @@ use crate::document::value;
 use crate::export::{ExportError, Form, Input};
 use direction::{FIRST_SOCKET, Way, client_and_server, is_reverse, ways, with};
 
-/// `--format iperf3`.
 pub(crate) const FORM: Form = Form::new(
     "iperf3",
     "JSON as iperf3 prints it, of an execution with one run or of --run",

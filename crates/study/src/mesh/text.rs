@@ -35,9 +35,6 @@ fn lines(text: &str) -> Array {
 
 /// The text with the hosts and pairs of these files' texts in place of the files; hosts that are given
 /// replace those that it has.
-///
-/// # Errors
-/// A sentence, where it is no TOML or has no mesh.
 pub fn with_hosts(text: &str, hosts: Option<&str>, pairs: Option<&str>) -> Result<String, Invalid> {
     let mut document: DocumentMut = text
         .parse()

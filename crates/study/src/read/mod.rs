@@ -31,17 +31,11 @@ use shown::shown;
 
 impl Study {
     /// Reads a study that names no lab file. `file` is the name that errors use.
-    ///
-    /// # Errors
-    /// The first error, with its place.
     pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         Study::parse_with(file, text, None)
     }
 
     /// As [`Study::parse`]; `lab_text` is the text of the lab file that the study names.
-    ///
-    /// # Errors
-    /// As [`Study::parse`]; an error in the lab file has its place there.
     pub fn parse_with(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyError> {
         let given = |_: &str| Ok(lab_text.unwrap_or_default().to_owned());
         let read = Study::read(file, text, lab_text.and(Some(&given)), None);
@@ -50,9 +44,6 @@ impl Study {
 
     /// As [`Study::parse_with`]; `lab_file` reads the lab file that the study names. `metrics` are the names of all
     /// metrics; where they are absent, any name is one.
-    ///
-    /// # Errors
-    /// All mistakes, in the order of their lines.
     pub fn read(
         file: &str,
         text: &str,

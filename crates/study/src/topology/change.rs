@@ -14,9 +14,6 @@ const CLEAR: &str = "clear";
 ///
 /// Values are those of lab files. `delay=0` turns a delay off (jitter, loss, reorder and duplicate
 /// too), `rate=none` a rate (burst and queue_limit too), and `clear` is what `as_built` returns.
-///
-/// # Errors
-/// A sentence with what was asked, what is allowed, and near names.
 pub fn changes(
     topology: &Topology,
     as_built: impl Fn(&str) -> Option<Shaping>,

@@ -48,9 +48,6 @@ struct Draft {
 pub type LabFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Reads a lab file. `file` is the name that errors use.
-///
-/// # Errors
-/// The first error, with its line.
 pub fn parse(file: &str, text: &str) -> Result<Topology, StudyError> {
     let read = Source::new(file, text, LAB_BYTES).read(|top| {
         let draft = Draft::of_file(top)?;
@@ -115,9 +112,6 @@ fn other(node: &Node, file: &str, text: &str) -> Option<Draft> {
 }
 
 /// The preset of this name with links of this MTU.
-///
-/// # Errors
-/// A sentence where there is no such preset, or the MTU is not possible.
 pub fn preset(name: &str, mtu_bytes: u32, napi: Napi) -> Result<Topology, Invalid> {
     let napi = napi.name();
     let text = format!("topology = \"{name}\"\nmtu_bytes = {mtu_bytes}\nnapi = \"{napi}\"\n");
@@ -133,7 +127,6 @@ fn from_preset(node: &Node, name: &str) -> Option<Draft> {
 }
 
 impl Draft {
-    /// What a lab file describes.
     fn of_file(node: &Node) -> Option<Draft> {
         for key in ["sender", "receiver"] {
             if let Some(end) = node.get(key) {

@@ -39,9 +39,6 @@ pub const PRESETS: &[Preset] = &[
 
 impl Preset {
     /// The preset of this name, which a user wrote.
-    ///
-    /// # Errors
-    /// A sentence with the names that there are.
     pub fn named(name: &str) -> Result<&'static Preset, Invalid> {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         let unknown = || Invalid(format!("unknown lab `{name}`{}", near_or_all(name, &names)));

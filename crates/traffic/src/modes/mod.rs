@@ -191,7 +191,6 @@ impl AsFd for Socket {
     }
 }
 
-/// One end of a stream.
 struct StreamEnd {
     socket: Socket,
     asked: Asked,

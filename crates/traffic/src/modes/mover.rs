@@ -85,9 +85,6 @@ where
 }
 
 /// Sends messages as [`send_messages`], each at its time where the run is paced.
-///
-/// # Errors
-/// The first error that is not transient.
 pub fn send_paced(
     control: &Control,
     supply: Supply,

@@ -12,7 +12,6 @@ use super::log::Log;
 /// Lines about clients that were refused or failed in one second; more clients are only counted.
 const MOST_LINES: u32 = 10;
 
-/// The clients so far.
 pub struct Clients {
     log: Log,
     refused: usize,
@@ -24,7 +23,6 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// None so far.
     pub fn new(log: Log) -> Clients {
         Clients {
             log,

@@ -24,7 +24,6 @@ const LETTERS_MAX: usize = 2000;
 /// The time for the last lines.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Prints lines.
 pub struct Log {
     lines: SyncSender<Line>,
     /// Disconnected once the thread has ended.
@@ -39,7 +38,6 @@ struct Line {
 }
 
 impl Log {
-    /// Starts the thread.
     pub fn start() -> Result<Log, Failure> {
         let failed =
             |error: io::Error| Failure::Environment(format!("cannot print what happens: {error}"));
@@ -58,12 +56,10 @@ impl Log {
         })
     }
 
-    /// Prints a line on standard output.
     pub fn result(&self, text: &str) {
         self.line(false, text);
     }
 
-    /// Prints a line on standard error.
     pub fn message(&self, text: &str) {
         self.line(true, text);
     }

@@ -31,7 +31,6 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// Reads the options.
     pub fn new(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<Typed, Failure> {
         let workload = arguments.test;
         // The limits of the interfaces of named hosts are known only when the hosts are reached.

@@ -28,7 +28,6 @@ pub struct Test<'a> {
 }
 
 impl Test<'_> {
-    /// Reads the options.
     pub fn new(arguments: &Arguments) -> Result<Test<'_>, Failure> {
         let (hosts, host) = (&arguments.hosts, arguments.host.as_deref());
         let is_with_iperf3 = arguments.is_with_iperf3();
@@ -73,7 +72,6 @@ impl Test<'_> {
         })
     }
 
-    /// The study of one cell.
     pub fn study(&self) -> Result<Study, Failure> {
         let single = Single {
             conditions: &self.typed.conditions,
@@ -92,7 +90,6 @@ impl Test<'_> {
         }
     }
 
-    /// Executes the study.
     pub fn execute(
         &self,
         study: &Study,

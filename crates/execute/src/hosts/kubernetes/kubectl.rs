@@ -47,9 +47,6 @@ pub struct Kubectl {
 }
 
 /// The context that kubectl uses now; absent where its configuration has none, as inside of a pod.
-///
-/// # Errors
-/// Environment, when there is no kubectl.
 pub fn context() -> Result<Option<String>, ExecuteError> {
     let asked = Command::new("kubectl")
         .args(["config", "current-context"])
@@ -83,9 +80,6 @@ impl Kubectl {
     }
 
     /// What it prints.
-    ///
-    /// # Errors
-    /// Environment, with what it said and what to do.
     pub fn ask(&self, words: &[&str]) -> Result<String, ExecuteError> {
         Ok(self.carried(words, "")?)
     }

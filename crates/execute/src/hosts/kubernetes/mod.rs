@@ -72,9 +72,6 @@ impl Cluster {
     /// Starts a pod for each target, of which the cluster ends those that were not ended after `deadline`, and waits until
     /// they run. One that does not start is a reason, not an error. `program` is the path of bitcost in the image, where it
     /// is not on the PATH.
-    ///
-    /// # Errors
-    /// Environment, when kubectl does not reach the cluster, or the cluster refuses all.
     pub fn open(
         spec: &Kubernetes,
         targets: Vec<Target>,

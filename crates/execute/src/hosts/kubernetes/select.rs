@@ -10,9 +10,6 @@ use super::target::Target;
 use crate::error::ExecuteError;
 
 /// The hosts of a mesh: the nodes with the labels of `selector`, or else all whose taints let pods in.
-///
-/// # Errors
-/// Environment, when kubectl does not reach the cluster, or no node is selected.
 pub fn hosts(spec: &Kubernetes, selector: Option<&str>) -> Result<Vec<Target>, ExecuteError> {
     let selected = selector.map(|selector| format!("--selector={selector}"));
     let mut words = vec!["get", "nodes", "--output=json"];

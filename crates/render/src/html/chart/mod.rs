@@ -86,7 +86,6 @@ pub(crate) struct Mark {
 }
 
 impl Marks {
-    /// Every mark but boxes.
     pub fn all(&self) -> &[Mark] {
         match self {
             Marks::Dots(marks)
