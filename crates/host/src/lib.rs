@@ -4,20 +4,6 @@
 //! compare; and restore in reverse order ([`ChangeSet`]). A value that could not be applied is an
 //! error with the requested and the actual value. A value that another program changed meanwhile is
 //! reported, not restored. Everything acts in the caller's network namespace.
-//!
-//! | file | it is |
-//! |---|---|
-//! | knob | the trait of a knob |
-//! | values | the values of a knob, and how they differ from others |
-//! | change | one change: made, and restored |
-//! | change_set | the changes of one run |
-//! | journal | the changes that are not restored yet, on disk |
-//! | watchdog | the process that holds the journal and outlives the agent |
-//! | recovery | journals that no process holds any more |
-//! | channels and coalesce (tuning), mtu, offload, qdisc, receive_path, super_packets, sysctl | the knobs |
-//! | snapshot | side effects: what the kernel may change along with a setting |
-//! | stress | threads that keep CPUs busy; not a knob, since there is nothing to restore |
-//! | describe | the facts of a device |
 
 mod change;
 mod change_set;

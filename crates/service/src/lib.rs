@@ -1,18 +1,5 @@
 //! The agent as a service: TLS 1.3 with a raw public key, one link for whoever may test, one test at a time, and the client's side
 //! of all of this.
-//!
-//! | file | it is |
-//! |---|---|
-//! | address, link | what users type and see |
-//! | key | the key of a service, and the secret of its link |
-//! | frames, message | what both sides say before the control protocol begins |
-//! | stream, tls | connections on which every wait has an end |
-//! | confine, front | the process without privileges that speaks TLS with one client |
-//! | signing | how the service starts these processes, and what it signs for them |
-//! | places, queue | which connections may wait without having shown the link, and which tests wait |
-//! | policy, judge | what a client may have its agent do |
-//! | service, connection, session, relay | the service, from its socket to an agent |
-//! | client | a client's way to an agent there |
 
 pub mod address;
 pub mod client;

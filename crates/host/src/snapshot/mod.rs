@@ -3,16 +3,6 @@
 //! setting and after the last one was restored, and restored if possible.
 //!
 //! Each fact has a name, `SOURCE DEVICE WHAT`, and a value, both as texts.
-//!
-//! | file | it is |
-//! |---|---|
-//! | facts | a snapshot: facts by name |
-//! | links | the interface, the links on top of it and its ports: MTU and flags |
-//! | parameters | `net.ipv4.conf` and `net.ipv6.conf` of these links, of `all` and of `default` |
-//! | addresses | the addresses of these links |
-//! | routes | the routes over these links, with their metrics |
-//! | queues | the maps of the interface's queues (RPS, XPS) |
-//! | watch | the snapshots of one run, and the changes that remain after it |
 
 mod addresses;
 mod facts;

@@ -1,16 +1,5 @@
 //! The link emulator: delays, drops, duplicates, reorders and rate-limits packets between two
 //! interfaces as netem does, for kernels without netem.
-//!
-//! | file | it is |
-//! |---|---|
-//! | settings | what a direction does, with netem's meanings |
-//! | schedule | when each packet departs, or why it does not; pure |
-//! | chance | random loss, duplication and reordering, from a seed |
-//! | size | segments and bytes of a packet, from its offload header |
-//! | inlet, pool | arriving packets with their times, and their memory |
-//! | forward | forwards packets between two devices |
-//! | handle | what its thread shares with others: counters, and requests for other settings |
-//! | counters, lateness | what happened, and how late packets departed |
 
 mod chance;
 mod counters;

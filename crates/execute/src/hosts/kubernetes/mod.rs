@@ -3,15 +3,6 @@
 //!
 //! Nothing is left in the cluster whatever happens here: the containers end a minute after their last agent, and the
 //! cluster removes jobs that have ended, with their pods.
-//!
-//! | file | it is |
-//! |---|---|
-//! | kubectl | the user's kubectl: what it is asked, what it answers, what its errors mean |
-//! | select | which nodes are hosts |
-//! | manifest | the jobs |
-//! | status | what the cluster says of a pod |
-//! | target | where an agent runs, as a place names it |
-//! | hold | the process that keeps a container alive for agents |
 
 mod hold;
 mod kubectl;
