@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use bitcost_model::study::Label;
 
-use super::human::Banner;
+use super::banner::Banner;
 use crate::run::{Run, mbps};
 
 /// The names of a row, in the form of [`plain`], with its values.

@@ -1,8 +1,9 @@
-//! What netperf prints for people: the line above a result, and tables as rows of named values: the
-//! classic ones, whose columns have a fixed order, and those of `-O`, whose heads are stacked words.
+//! netperf's tables for people, as rows of named values: the classic ones, whose columns have a fixed
+//! order, and those of `-O`, whose column heads are stacked words.
 
+use super::banner::Banner;
 use super::columns::{Row, is_known, plain};
-use crate::run::{Run, mbps};
+use crate::run::mbps;
 
 /// The classic columns of a stream; the last four with `-c` or `-C`.
 const STREAM: &str = "receiver_recv_socket sender_send_socket sender_send_size elapsed_time \
@@ -20,106 +21,46 @@ const RECEIVED: &str = "receiver_recv_socket remote_elapsed_time messages_receiv
 const HEADS: usize = 4;
 const MOST_COLUMNS: usize = 1000;
 
-/// The line above a result.
-#[derive(Clone, Debug)]
-pub(super) struct Banner {
-    pub(super) test: String,
-    is_nodelay: bool,
-    burst: Option<f64>,
-    remote: Option<String>,
-    /// `+/-2.500% @ 99% conf.`: what was requested.
-    pub(super) confidence: Option<String>,
+/// The rows of the tables below a banner; an empty one where they have another form.
+pub(super) fn rows(banner: &Banner, lines: &[&str]) -> Vec<Row> {
+    match stacked(lines) {
+        rows if rows.is_empty() => vec![classic(banner, lines).unwrap_or_default()],
+        rows => rows,
+    }
 }
 
-impl Banner {
-    /// The banner in a line; absent for another line: `MIGRATED TCP STREAM TEST from … : nodelay :
-    /// demo : first burst 4`.
-    pub(super) fn of(line: &str) -> Option<Banner> {
-        let line = line.trim_start_matches("MIGRATED ");
-        let mut ends = [" TEST from ", " TEST to "].iter();
-        let (name, rest) = ends.find_map(|end| line.split_once(end))?;
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || "/_|".contains(c);
-        let is_word = |word: &str| !word.is_empty() && word.chars().all(is_letter);
-        if !name.split(' ').all(is_word) {
-            return None;
+/// Lines that are all numbers are rows; their number of columns says what they are.
+fn classic(banner: &Banner, lines: &[&str]) -> Option<Row> {
+    let lists = lines.iter().map(|line| line.split_whitespace().collect());
+    let is_row = |words: &Vec<&str>| !words.is_empty() && words.iter().all(|one| is_number(one));
+    let numbers: Vec<Vec<&str>> = lists.filter(is_row).collect();
+    let row = |names: &str, counts: [usize; 2]| {
+        let values = numbers.iter().find(|row| counts.contains(&row.len()))?;
+        Some(named(names, values))
+    };
+    let is_datagrams = banner.test.contains("udp_stream");
+    let mut found = match &numbers[..] {
+        // `-v 0` prints the rate alone.
+        [only] if only.len() == 1 => {
+            let names = ["throughput", "local_send_throughput"];
+            return Some(named(names[usize::from(is_datagrams)], only));
         }
-        let test = name.replace(['/', ' '], "_").to_ascii_lowercase();
-        let test = test.replace("request_response", "rr");
-        let words = || rest.split(" : ").map(str::trim);
-        let (_, to) = line.rsplit_once(" to ").unwrap_or_default();
-        let remote = to.split([' ', ':']).next();
-        Some(Banner {
-            test: test.replace("send|recv", "rr").replace('|', "_"),
-            is_nodelay: words().any(|word| word == "nodelay"),
-            burst: words().find_map(|word| word.strip_prefix("first burst ")?.parse().ok()),
-            remote: remote.filter(|name| !name.is_empty()).map(str::to_owned),
-            confidence: words().find_map(|word| Some(word.strip_suffix(" conf.")?.to_owned())),
-        })
-    }
-
-    pub(super) fn is_transactions(&self) -> bool {
-        self.test.ends_with("rr") || self.test.contains("connect")
-    }
-
-    /// False where netperf's local endpoint receives.
-    pub(super) fn is_sending(&self) -> bool {
-        !self.test.contains("maerts") && !self.test.ends_with("receive")
-    }
-
-    pub(super) fn levels(&self, run: &mut Run) {
-        run.level("test", &self.test);
-        if self.is_nodelay {
-            run.level("nodelay", "on");
+        _ if is_datagrams => {
+            let is_both = |pair: &&[Vec<&str>]| {
+                [6, 8].contains(&pair[0].len()) && [4, 6].contains(&pair[1].len())
+            };
+            let pair = numbers.windows(2).find(is_both)?;
+            [named(SENT, &pair[0]), named(RECEIVED, &pair[1])].concat()
         }
-        run.setting("burst_transactions", self.burst);
-        if let Some(remote) = &self.remote {
-            let end = ["sender", "receiver"][usize::from(self.is_sending())];
-            run.level(end, remote);
-        }
+        _ if banner.is_transactions() => row(TRANSACTIONS, [6, 10])?,
+        _ => row(STREAM, [5, 9])?,
+    };
+    let mut words = lines.iter().flat_map(|line| line.split_whitespace());
+    let units = words.find(|word| word.contains('/') && mbps(1.0, word).is_some());
+    if let Some(units) = units.or(banner.is_transactions().then_some("Trans/s")) {
+        found.push(("throughput_units".to_owned(), units.to_owned()));
     }
-
-    /// The rows of the tables below it; an empty one where they have another form.
-    pub(super) fn rows(&self, lines: &[&str]) -> Vec<Row> {
-        match stacked(lines) {
-            rows if rows.is_empty() => vec![self.classic(lines).unwrap_or_default()],
-            rows => rows,
-        }
-    }
-
-    /// Lines that are all numbers are rows; their number of columns says what they are.
-    fn classic(&self, lines: &[&str]) -> Option<Row> {
-        let lists = lines.iter().map(|line| line.split_whitespace().collect());
-        let is_row =
-            |words: &Vec<&str>| !words.is_empty() && words.iter().all(|one| is_number(one));
-        let numbers: Vec<Vec<&str>> = lists.filter(is_row).collect();
-        let row = |names: &str, counts: [usize; 2]| {
-            let values = numbers.iter().find(|row| counts.contains(&row.len()))?;
-            Some(named(names, values))
-        };
-        let is_datagrams = self.test.contains("udp_stream");
-        let mut found = match &numbers[..] {
-            // `-v 0` prints the rate alone.
-            [only] if only.len() == 1 => {
-                let names = ["throughput", "local_send_throughput"];
-                return Some(named(names[usize::from(is_datagrams)], only));
-            }
-            _ if is_datagrams => {
-                let is_both = |pair: &&[Vec<&str>]| {
-                    [6, 8].contains(&pair[0].len()) && [4, 6].contains(&pair[1].len())
-                };
-                let pair = numbers.windows(2).find(is_both)?;
-                [named(SENT, &pair[0]), named(RECEIVED, &pair[1])].concat()
-            }
-            _ if self.is_transactions() => row(TRANSACTIONS, [6, 10])?,
-            _ => row(STREAM, [5, 9])?,
-        };
-        let mut words = lines.iter().flat_map(|line| line.split_whitespace());
-        let units = words.find(|word| word.contains('/') && mbps(1.0, word).is_some());
-        if let Some(units) = units.or(self.is_transactions().then_some("Trans/s")) {
-            found.push(("throughput_units".to_owned(), units.to_owned()));
-        }
-        Some(found)
-    }
+    Some(found)
 }
 
 fn is_number(word: &str) -> bool {

@@ -1,13 +1,14 @@
 //! netperf's outputs, in any order in one file: tables for people, comma-separated values and tables
 //! made from them, and `SELECTOR=value`.
 
+mod banner;
 mod columns;
 mod human;
 
 use std::collections::BTreeMap;
 
+use self::banner::Banner;
 use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
-use self::human::Banner;
 use crate::run::{Done, Run, Runs};
 
 /// The longest line, in bytes, and the most lines of a table for people, of pairs of a run, and of
@@ -243,7 +244,7 @@ impl<'a> Reader<'a> {
         let Some((line, banner)) = self.banner.as_ref().filter(|_| !self.has_run) else {
             return Ok(());
         };
-        let (line, rows) = (*line, banner.rows(&self.lines));
+        let (line, rows) = (*line, human::rows(banner, &self.lines));
         let mut rows = rows.iter();
         rows.try_for_each(|row| self.push(line, row, false, runs))
     }
