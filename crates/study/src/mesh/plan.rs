@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::Study;
 
-    const TEXT: &str = "title = \"a\"\nquestion = \"b\"\n[lab]\ntopology = \"star\"\nsize = 6\n[mesh]\npattern = \"all-pairs\"\n[workload]\nworkload = \"tcp_stream\"\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [1024, 8192]\n";
+    const TEXT: &str = "title = \"a\"\nquestion = \"b\"\n[lab]\nhosts = [\"h1\", \"h2\", \"h3\", \"h4\", \"h5\", \"h6\"]\nswitches = [\"s1\"]\n[[lab.link]]\nends = [\"h1\", \"s1\"]\n[[lab.link]]\nends = [\"h2\", \"s1\"]\n[[lab.link]]\nends = [\"h3\", \"s1\"]\n[[lab.link]]\nends = [\"h4\", \"s1\"]\n[[lab.link]]\nends = [\"h5\", \"s1\"]\n[[lab.link]]\nends = [\"h6\", \"s1\"]\n[mesh]\npattern = \"all-pairs\"\n[workload]\nworkload = \"tcp_stream\"\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [1024, 8192]\n";
 
     #[test]
     fn an_expected_cell_of_a_mesh_is_of_its_hosts() {
