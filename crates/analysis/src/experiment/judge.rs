@@ -229,29 +229,27 @@ impl<'a> Judged<'a> {
     }
 
     /// The limiter that a change finds which limits. Flows share any limit of one connection, and smaller segments are
-    /// slower where a CPU or the path limits packets, and otherwise where the congestion window does, which is a number of
-    /// segments.
+    /// slower where a CPU or the path limits packets, or losses the congestion window, which is a number of segments.
     fn finds(&self, change: &Change) -> Option<Limiter> {
-        let [sender, receiver] = self.base.load.busy;
         let is_spared = |(name, busy): (&str, Option<f64>)| {
             busy.is_some_and(|share| share < BUSY) || self.has(name, Decision::DoesNot)
         };
-        let others = [
-            (SENDER_CPU, sender),
-            (RECEIVER_CPU, receiver),
-            (PATH_RATE, None),
-        ];
-        let is_window = change.name() == SEGMENTS
-            && self.base.own_lab().is_none()
-            && others.into_iter().all(is_spared);
-        if is_window || change.row.name == FLOWS {
+        let ends = [SENDER_CPU, RECEIVER_CPU].into_iter();
+        let mut ends = ends.zip(self.base.load.busy);
+        if change.name() == SEGMENTS && self.base.own_lab().is_none() && ends.all(is_spared) {
+            let mut known = self.base.named.iter().chain(&self.base.next);
+            let lost = known.find(|one| one.name() == "congestion_window_loss");
+            let of_path = limiter("packets_per_second", ON_THE_PATH);
+            let of_path = of_path.filter(|_| !self.has(PATH_RATE, Decision::DoesNot));
+            return lost.cloned().or(of_path);
+        }
+        if change.row.name == FLOWS {
             let mut suspects = self.base.next.iter();
             let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
-            return match (self.base.is_lossy(), is_window) {
-                (true, _) => limiter("congestion_window_loss", ""),
-                (false, true) => None,
+            return match self.base.is_lossy() {
+                true => limiter("congestion_window_loss", ""),
                 // More of them get more of what others share.
-                (false, false) => suspect.or_else(|| limiter("competing_traffic", "")),
+                false => suspect.or_else(|| limiter("competing_traffic", "")),
             };
         }
         match change.resource() {
