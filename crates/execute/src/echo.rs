@@ -28,7 +28,7 @@ pub struct Requests {
 
 impl Requests {
     /// The words with which this program sends them and prints [`Pings`] as JSON.
-    fn words(&self) -> [String; 5] {
+    pub fn words(&self) -> [String; 5] {
         [
             ECHO_VERB.to_owned(),
             self.to.to_string(),

@@ -7,7 +7,7 @@ use bitcost_testkit::process::are_held;
 
 bitcost_testkit::trials! {
     QuietHost: shaped_lab_keeps_its_rate;
-    Host: lab_is_built_entered_listed_and_removed, detached_lab_outlives_its_command, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, a_path_that_loses_or_dies_is_measured, ordinary_user_changes_and_measures, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
+    Host: lab_is_built_entered_listed_and_removed, detached_lab_outlives_its_command, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, a_path_that_loses_or_dies_is_measured, ordinary_user_changes_and_measures, shell_is_one_prompt_for_all_nodes, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
     PrivateNetwork: ping_needs_a_group_or_raw_sockets;
 }
 
@@ -320,6 +320,43 @@ fn in_effect(yard: &Yard, name: &str) {
     let shown = |device| show_shaping(&network.end(device).unwrap().egress);
     assert_eq!(shown("s1-eth2"), "5ms, room for 1000 packets");
     assert_eq!(shown("s2-eth2"), "1Gbit/s");
+}
+
+fn shell_is_one_prompt_for_all_nodes() {
+    let yard = skip_without_namespaces(Yard::new(Bench::new()));
+    let (running, name) = yard.up("lab15", 0);
+    let shell = |script: &str| {
+        yard.bench.write("script", script);
+        let mut command = yard.bench.command(&yard.program, &["lab", "shell", &name]);
+        let script = fs::File::open(yard.bench.path().join("script")).unwrap();
+        let output = command.stdin(script).output().unwrap();
+        let [printed, said] = [output.stdout, output.stderr];
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(printed), text(said))
+    };
+    let (code, printed, said) = shell(
+        "net\n\n# a comment\nset s1-eth2 'queue_limit=9 packets'\nh1 echo $BITCOST_NODE\npingall\n",
+    );
+    assert_eq!(code, Some(0), "{said}");
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines[0].starts_with("h1  10.0.0.1/8"), "{printed}");
+    for line in [
+        "s1-eth2: 20ms, room for 9 packets",
+        "h1",
+        "h1 → h2",
+        "2 of 2 pings answered",
+    ] {
+        assert!(lines.contains(&line), "{line}: {printed}");
+    }
+    let (code, printed, said) = shell("h1 exit 3\nnodes\n");
+    assert_eq!((code, printed.as_str()), (Some(127), ""), "{said}");
+    let (code, _, said) = shell("h1 sh -c 'exit 3'\nnodes\n");
+    assert_eq!(code, Some(3));
+    assert!(said.contains("line 1 failed: h1 sh -c 'exit 3'"), "{said}");
+    let (code, _, said) = shell("shw\n");
+    assert_eq!(code, Some(2));
+    assert!(said.contains("did you mean `show`?"), "{said}");
+    yard.down(&name, running);
 }
 
 fn killed_lab_ends_its_processes() {

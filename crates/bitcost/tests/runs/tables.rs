@@ -99,12 +99,12 @@ fn failure(command: &str, files: &[(String, String)]) -> Option<String> {
     let Output { status, stderr, .. } =
         match words.iter().take(2).map(String::as_str).collect::<Vec<_>>()[..] {
             ["lab", "up"] => Lab::up(folder.path(), &words[2]).down(),
-            ["lab", "exec" | "down" | "ls" | "set" | "show"] => {
+            ["lab", "exec" | "down" | "ls" | "set" | "show" | "shell"] => {
                 let lab = Lab::up(folder.path(), "lab15");
                 // Labs of other rows run at the same time.
                 let named: &[&str] = match words[1].as_str() {
                     "exec" => &["--lab", &lab.name],
-                    "down" | "set" | "show" => &[&lab.name],
+                    "down" | "set" | "show" | "shell" => &[&lab.name],
                     _ => &[],
                 };
                 let named = named.iter().map(|word| (*word).to_owned());

@@ -7,6 +7,7 @@ mod ls;
 mod presets;
 mod running;
 mod set;
+mod shell;
 mod show;
 mod up;
 
@@ -19,6 +20,8 @@ pub enum Action {
     Up(up::Arguments),
     /// Run a program or a shell in a node of a running lab
     Exec(exec::Arguments),
+    /// Run programs in all nodes of a running lab from one prompt, or from a script
+    Shell(shell::Arguments),
     /// Change rate, delay, loss and queue of a device of a running lab
     Set(set::Arguments),
     /// Draw the present state of a running lab, with its changes
@@ -36,6 +39,7 @@ pub fn run(action: &Action) -> Result<(), Failure> {
     match action {
         Action::Up(arguments) => up::run(arguments),
         Action::Exec(arguments) => exec::run(arguments),
+        Action::Shell(arguments) => shell::run(arguments),
         Action::Set(arguments) => set::run(arguments),
         Action::Show(arguments) => show::run(arguments),
         Action::Ls(arguments) => ls::run(arguments),

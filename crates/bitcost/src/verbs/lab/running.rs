@@ -15,6 +15,11 @@ pub fn names() -> Result<Vec<String>, Failure> {
     registry::names().map_err(cannot)
 }
 
+/// The running lab of this name.
+pub fn running(name: &str) -> Result<Description, Failure> {
+    named(Some(name), "")
+}
+
 /// The running lab of this name; without a name, the only running lab. `how` is what the user
 /// writes before a lab's name where there are several.
 pub fn named(asked: Option<&str>, how: &str) -> Result<Description, Failure> {

@@ -1,6 +1,6 @@
 //! `bitcost lab set`: changes a lab while it is running.
 
-use bitcost_lab::registry;
+use bitcost_lab::registry::{self, Description};
 use bitcost_study::topology::changes;
 
 use super::running;
@@ -30,7 +30,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let named = words.first().filter(|word| names.contains(word));
     let how = "name one before the device: bitcost lab set";
     let lab = running::named(named.map(String::as_str), how)?;
-    let words = &words[usize::from(named.is_some())..];
+    apply(&lab, &words[usize::from(named.is_some())..])
+}
+
+/// Changes this lab, and prints its devices as they now are.
+pub fn apply(lab: &Description, words: &[String]) -> Result<(), Failure> {
     let built = |device: &str| lab.state.as_built(device).cloned();
     let wanted = changes(&lab.state.topology, built, words)?;
     let devices: Vec<String> = wanted.iter().map(|(device, _)| device.clone()).collect();

@@ -24,7 +24,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The drawing of a lab, and its changes; as wide as the terminal, if it is for one.
-fn text(lab: &Description) -> String {
+pub fn text(lab: &Description) -> String {
     let mut text = bitcost_lab::draw(&lab.state.topology);
     if !lab.state.changes.is_empty() {
         text += "\nchanged since it was built\n";

@@ -1,0 +1,198 @@
+//! The commands of the lab's shell.
+
+use std::process::{Command, Stdio};
+
+use bitcost_execute::echo::Requests;
+use bitcost_lab::registry::Description;
+use bitcost_lab::{NodeKind, Topology};
+use bitcost_model::near::did_you_mean;
+use bitcost_model::units::counted;
+use bitcost_sys::process::OWN_PROGRAM;
+
+use super::super::{running::running, set, show};
+use super::words::{program, split};
+use crate::failure::Failure;
+use crate::output;
+
+pub enum Next {
+    Line,
+    End,
+}
+
+const COMMANDS: &[(&str, &str)] = &[
+    (
+        "NODE PROGRAM …",
+        "runs a program in a node, such as h1 ping -c 3 h2",
+    ),
+    (
+        "show",
+        "draws the lab as it now is, with its changes; also nodes, links, net and dump",
+    ),
+    (
+        "set DEVICE KEY=VALUE …",
+        "changes a link, such as set s1-eth2 delay=20ms",
+    ),
+    ("pingall", "pings every host from every other one"),
+    (
+        "test WORKLOAD [FROM TO]",
+        "runs bitcost test, such as test tcp h1 h2 -t 5",
+    ),
+    ("help", "prints this list"),
+    ("exit", "leaves the shell; the lab keeps running"),
+];
+
+/// Executes a line that is not empty.
+pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure> {
+    let lab = running(lab)?;
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let topology = &lab.state.topology;
+    let shell = Shell {
+        lab: &lab,
+        is_terminal,
+    };
+    match word {
+        "exit" | "quit" => return Ok(Next::End),
+        "help" | "?" => output::print(&help())?,
+        "show" | "nodes" | "links" | "net" | "dump" => output::print(&show::text(&lab))?,
+        "set" => set::apply(&lab, &split(rest)?)?,
+        "pingall" => shell.ping_all()?,
+        "test" => shell.test(&split(rest)?)?,
+        node if topology.node(node).is_some() => match rest.trim() {
+            "" => {
+                let why = format!("write a program after {node}, such as: {node} ip address");
+                return Err(Failure::Usage(why));
+            }
+            rest => shell.run(node, &program(rest))?,
+        },
+        unknown => return Err(Failure::Usage(unknown_command(unknown, topology))),
+    }
+    Ok(Next::Line)
+}
+
+fn unknown_command(word: &str, topology: &Topology) -> String {
+    let commands = COMMANDS.iter().skip(1);
+    let commands = commands.filter_map(|(usage, _)| usage.split(' ').next());
+    let nodes = topology.nodes.iter().map(|node| node.name.as_str());
+    let known: Vec<&str> = commands.chain(nodes).collect();
+    format!(
+        "`{word}` is neither a command nor a node{}; help lists the commands, show the nodes",
+        did_you_mean(word, known)
+    )
+}
+
+fn help() -> String {
+    let widest = COMMANDS
+        .iter()
+        .map(|(usage, _)| usage.chars().count())
+        .max();
+    let width = widest.unwrap_or_default();
+    let lines = COMMANDS
+        .iter()
+        .map(|(usage, about)| format!("{usage:<width$}  {about}\n"));
+    lines.collect()
+}
+
+struct Shell<'a> {
+    lab: &'a Description,
+    is_terminal: bool,
+}
+
+impl Shell<'_> {
+    fn command(&self, node: &str, words: &[String]) -> Command {
+        let mut command = Command::new(OWN_PROGRAM);
+        command
+            .args(["lab", "exec", "--lab", &self.lab.name, node, "--"])
+            .args(words);
+        if !self.is_terminal {
+            // The script is not the input of its programs.
+            command.stdin(Stdio::null());
+        }
+        command
+    }
+
+    fn run(&self, node: &str, words: &[String]) -> Result<(), Failure> {
+        let status = self.command(node, words).status().map_err(cannot_start)?;
+        match status.code() {
+            Some(0) => Ok(()),
+            code => Err(Failure::Program(
+                code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+            )),
+        }
+    }
+
+    /// Runs `bitcost test` from one host to another: the two after the workload, or the first two.
+    fn test(&self, words: &[String]) -> Result<(), Failure> {
+        let topology = &self.lab.state.topology;
+        let is_host = |word: &&String| {
+            let node = topology.node(word);
+            node.is_some_and(|node| node.kind == NodeKind::Host)
+        };
+        let Some((workload, rest)) = words.split_first() else {
+            return Err(Failure::Usage(
+                "write a workload, such as: test tcp h1 h2".to_owned(),
+            ));
+        };
+        let named: Vec<&String> = rest.iter().take(2).take_while(is_host).collect();
+        let hosts: Vec<&String> = match named.len() {
+            2 => named,
+            0 => topology.hosts().map(|host| &host.name).take(2).collect(),
+            _ => Vec::new(),
+        };
+        let [from, to] = hosts[..] else {
+            let hosts: Vec<&str> = topology.hosts().map(|host| host.name.as_str()).collect();
+            return Err(Failure::Usage(format!(
+                "a test needs two hosts: test {workload} FROM TO; hosts: {}",
+                hosts.join(", ")
+            )));
+        };
+        let options = &rest[rest.iter().take(2).take_while(is_host).count()..];
+        let fixed = [OWN_PROGRAM, "test", workload, to].map(str::to_owned);
+        self.run(from, &[&fixed, options].concat())
+    }
+
+    fn ping_all(&self) -> Result<(), Failure> {
+        let hosts: Vec<&str> = self
+            .lab
+            .state
+            .topology
+            .hosts()
+            .map(|host| host.name.as_str())
+            .collect();
+        let (mut answered, mut all) = (0, 0);
+        for from in &hosts {
+            let mut line = format!("{from} →");
+            for to in hosts.iter().filter(|to| *to != from) {
+                all += 1;
+                let reaches = self.reaches(from, to)?;
+                answered += usize::from(reaches);
+                line += &format!(" {}", if reaches { *to } else { "-" });
+            }
+            output::line(&line)?;
+        }
+        output::line(&format!("{answered} of {} answered", counted(all, "ping")))?;
+        match answered == all {
+            true => Ok(()),
+            false => Err(Failure::Check("some hosts do not answer others".to_owned())),
+        }
+    }
+
+    fn reaches(&self, from: &str, to: &str) -> Result<bool, Failure> {
+        let Some(address) = self.lab.state.topology.address(to) else {
+            return Ok(false);
+        };
+        let request = Requests {
+            to: address,
+            count: 1,
+            interval_ms: 0,
+            wait_ms: 1000,
+        };
+        let words = [&[OWN_PROGRAM.to_owned()], &request.words()[..]].concat();
+        let mut command = self.command(from, &words);
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(quiet.status().map_err(cannot_start)?.success())
+    }
+}
+
+fn cannot_start(error: std::io::Error) -> Failure {
+    Failure::Environment(format!("cannot start bitcost: {error}"))
+}
