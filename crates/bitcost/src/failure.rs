@@ -32,8 +32,7 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         4,
-        "`--fail-on` could not be decided: some intervals are too wide, or the two sides were \
-         measured on different machines.",
+        "`--fail-on` could not be decided: some intervals are too wide.",
     ),
     (
         130,

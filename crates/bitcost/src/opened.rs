@@ -100,7 +100,7 @@ pub fn say_caveats(executions: &[Findings]) {
 /// same name.
 pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Findings>, Failure> {
     let newest: Vec<PathBuf> = match folders {
-        [] => vec![newest_folder()?],
+        [] => newest_folders::<1>()?.to_vec(),
         _ => Vec::new(),
     };
     let mut found = folders
@@ -112,15 +112,20 @@ pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Findings>, 
     Ok(found)
 }
 
-/// The newest execution, where the user named none; says which it is.
-pub fn newest_folder() -> Result<PathBuf, Failure> {
-    let folder = newest().ok_or_else(|| {
+/// The newest executions, where the user named none; says which they are.
+pub fn newest_folders<const MANY: usize>() -> Result<[PathBuf; MANY], Failure> {
+    let mut found = newest();
+    found.truncate(MANY);
+    let all = <[PathBuf; MANY]>::try_from(found).map_err(|found| {
+        let few = if found.is_empty() { "no" } else { "only one" };
         Failure::Usage(format!(
-            "there is no execution in {USUAL_PARENT}; give the folder of one, or make one with `bitcost test tcp`"
+            "there is {few} execution in {USUAL_PARENT}; give the folder of one, or make one with `bitcost test tcp`"
         ))
     })?;
-    output::say(&format!("the newest execution: {}", folder.display()));
-    Ok(folder)
+    for folder in &all {
+        output::say(&format!("the newest execution: {}", folder.display()));
+    }
+    Ok(all)
 }
 
 /// Renames executions whose folders have the same name: each is named by the path of its folder.

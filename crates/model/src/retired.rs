@@ -88,6 +88,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "`bitcost lab exec NODE ping` runs the system's in a node of a lab",
     ),
     (
+        "within_run_pct between_runs_factor",
+        "each figure of `cells` has `low` and `high`",
+    ),
+    (
         "--in-pod",
         "the hosts of a mesh in a cluster are its nodes: `--node-selector`",
     ),

@@ -211,7 +211,7 @@ fn text(sentence: &Sentence, figures: Answered) -> String {
         Word::Figure(Place::Of) => plain(Some(figures.of)),
         Word::Figure(Place::To) => plain(figures.to),
         Word::Figure(Place::Ratio) => match figures.ratio {
-            Some(ratio) => format!("{}\u{a0}times", number::known(&ratio)),
+            Some(ratio) => format!("{}\u{a0}times", number::plain(ratio.value)),
             None => "an unknown number of times".to_owned(),
         },
     };
@@ -231,7 +231,9 @@ fn bounds(ratio: Option<Interval>, runs: usize) -> String {
     let Some(ratio) = ratio else {
         return "(no ratio: the other figure is 0)".to_owned();
     };
-    let Some((low, high)) = ratio.low.zip(ratio.high) else {
+    let shown = number::interval(&ratio);
+    let bounds = ratio.low.zip(ratio.high).zip(shown.split_once(' '));
+    let Some(((low, high), (_, bounds))) = bounds else {
         return "(one run each: no interval)".to_owned();
     };
     let remark = match low <= 1.0 && high >= 1.0 {
@@ -240,7 +242,7 @@ fn bounds(ratio: Option<Interval>, runs: usize) -> String {
         false if runs < COVERED_FROM => format!(" in {runs} runs"),
         false => String::new(),
     };
-    format!("{}{remark}", number::known_bounds(&ratio)).replace(", ", ",\u{a0}")
+    format!("{bounds}{remark}").replace(", ", ",\u{a0}")
 }
 
 /// What the bars of the cells are of: the cost at both endpoints where it is known at both in most cells, otherwise one

@@ -1,36 +1,51 @@
-//! A comparison: a table of all changes, the worst first, what else differs, and the answer in a sentence.
+//! A comparison: the answer in a sentence, a table of the changes, the worst first, and what else differs.
+
+use std::time::Duration;
 
 use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Shift, Verdict};
-use bitcost_model::units::counted;
+use bitcost_model::units::{counted, show_duration};
 
 use crate::block::Block;
 use crate::lines::Lines;
 use crate::number;
 use crate::words::{around, named};
 
-pub fn comparison(comparison: &Comparison) -> Vec<Block> {
+/// The verdict over all, what changed and what is missing, or with `is_whole` every change, and what else differs.
+pub fn comparison(comparison: &Comparison, is_whole: bool) -> Vec<Block> {
     let Comparison { old, new, .. } = comparison;
-    let mut blocks = vec![Block::words(format!("{old} → {new}"))];
-    blocks.extend(refusals(comparison).map(Block::words));
-    let lines = comparison_lines(comparison);
+    let mut blocks = vec![
+        Block::words(comparison_headline(comparison)),
+        Block::words(comparison_tally(comparison)),
+    ];
+    blocks.extend(to_decide(comparison).map(Block::words));
+    blocks.extend([Block::Gap, Block::words(format!("{old} → {new}"))]);
+    let lines = comparison_lines(comparison, is_whole);
+    let left = comparison.changes().count() - lines.rows.len();
     if !lines.rows.is_empty() {
         blocks.push(Block::Table(String::new(), lines));
     }
+    let left = (left > 0).then(|| format!("{} more with --all", counted(left, "figure")));
+    blocks.extend(left.map(Block::words));
     blocks.extend(remarks(comparison));
-    blocks.extend([
-        Block::Gap,
-        Block::words(comparison_method(comparison)),
-        Block::Gap,
-        Block::words(comparison_headline(comparison)),
-        Block::words(comparison_tally(comparison)),
-    ]);
+    blocks.extend([Block::Gap, Block::words(comparison_method(comparison))]);
     blocks
 }
 
-/// Why the sides cannot be compared, a sentence each.
-fn refusals(comparison: &Comparison) -> impl Iterator<Item = String> {
-    let reasons = comparison.not_comparable.iter();
-    reasons.map(|why| format!("Not comparable: {why}"))
+/// What decides a comparison that found nothing and leaves something open, and how long it takes.
+fn to_decide(comparison: &Comparison) -> Option<String> {
+    let has_found = comparison
+        .changes()
+        .any(|change| change.verdict.is_change());
+    let is_open = comparison.count(Verdict::CannotTell) > 0 && !has_found;
+    let threshold = comparison.threshold_pct;
+    let smallest = comparison.smallest_pct().filter(|_| is_open)?;
+    let times = (smallest / threshold).powi(2).ceil().max(2.0);
+    let time = Duration::from_secs_f64(2.0 * times * comparison.seconds);
+    Some(format!(
+        "These runs show changes from {} % on. For {threshold} % it takes about {times} times as many on each side ({}), taken together with --old and --new; interleaved (`--against`), fewer",
+        number::plain(smallest),
+        show_duration(time)
+    ))
 }
 
 /// What differs in addition to the compared settings, and the cells that have no counterpart.
@@ -81,7 +96,7 @@ pub(crate) fn comparison_method(comparison: &Comparison) -> String {
         false => "the blocks of both sides are independent".to_owned(),
     };
     format!(
-        "Old and new are medians of blocks. Change: of the blocks' geometric means, with its 95 % interval (Welch, on logarithms). Threshold {} %; {how}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
+        "Old and new are medians of blocks. Change: of the blocks' geometric means, with its 95 % interval (Welch, on logarithms; of two single runs by what varied within them and usually does between them). Threshold {} %; {how}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
         comparison.threshold_pct
     )
 }
@@ -98,8 +113,8 @@ pub(crate) fn comparison_tally(comparison: &Comparison) -> String {
     }
 }
 
-/// Every change in words, one per cell and metric.
-pub(crate) fn comparison_lines(comparison: &Comparison) -> Lines {
+/// Every change in words, one per cell and metric; unless `is_whole`, what changed and what is missing.
+pub(crate) fn comparison_lines(comparison: &Comparison, is_whole: bool) -> Lines {
     let median = |median: Option<f64>| median.map_or("-".to_owned(), number::plain);
     let row = |(cell, change): (&ComparedCell, &Change)| {
         vec![
@@ -115,19 +130,24 @@ pub(crate) fn comparison_lines(comparison: &Comparison) -> Lines {
     let header = [
         "cell", "metric", "change", "verdict", "old", "new", "blocks",
     ];
-    Lines::new(header, in_order(comparison).into_iter().map(row))
+    let is_told = |verdict: Verdict| verdict.is_change() || verdict == Verdict::Missing;
+    let all = in_order(comparison).into_iter();
+    Lines::new(
+        header,
+        all.filter(|(_, change)| is_whole || is_told(change.verdict))
+            .map(row),
+    )
 }
 
 /// The order of verdicts: what got worse, what is missing, what got better, what else changed, what cannot be
 /// determined, and what is the same.
-const ORDER: [Verdict; 7] = [
+const ORDER: [Verdict; 6] = [
     Verdict::Worse,
     Verdict::Missing,
     Verdict::Better,
     Verdict::Changed,
     Verdict::CannotTell,
     Verdict::Same,
-    Verdict::NotComparable,
 ];
 
 /// Every change with its cell, by its verdict, the largest first.
@@ -163,11 +183,10 @@ fn shown(change: &Change) -> String {
 pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
     let all = in_order(comparison);
     let largest = all.iter().find(|(_, change)| change.verdict.is_change());
-    let words = match (refusals(comparison).next(), largest) {
-        (Some(refused), _) => refused,
-        (None, Some(first)) => sentence(*first),
-        (None, None) if all.is_empty() => "Nothing could be compared".to_owned(),
-        (None, None) => unchanged(comparison),
+    let words = match largest {
+        Some(first) => sentence(*first),
+        None if all.is_empty() => "Nothing could be compared".to_owned(),
+        None => unchanged(comparison),
     };
     let new = &comparison.new;
     match comparison.count(Verdict::Missing) {

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::answer::of_cells;
 use crate::explained::{Bottleneck, Share};
 use crate::export::{ExportError, Form, Input, RowSupport};
-use crate::first_run::{FirstRun, Intervals, intervals};
+use crate::first_run::FirstRun;
 
 pub(crate) const FORM: Form = Form {
     rows: RowSupport::Optional,
@@ -80,8 +80,6 @@ pub struct Document<'a> {
     mode_search: Option<Value>,
     /// The raw records of every run with all samples (`--samples`): `run`, `sender`, `receiver`.
     records: Option<Vec<Value>>,
-    /// Of a single run, the interval of each metric that has one within it.
-    intervals: Option<Intervals>,
     /// Of a single cell, its first run.
     #[serde(flatten)]
     first_run: Option<FirstRun>,
@@ -160,9 +158,6 @@ impl<'a> Document<'a> {
             mesh: findings.mesh.as_ref(),
             mode_search: (!searches.is_empty()).then(|| json!(searches)),
             records: None,
-            intervals: single
-                .filter(|_| findings.shown_runs().count() == 1)
-                .map(|single| intervals(&single.first)),
             first_run: single.map(|single| FirstRun::of(&single.first)),
         }
     }

@@ -1,12 +1,9 @@
-//! The first run of a single cell in its document, and the intervals of its figures.
+//! The first run of a single cell in its document.
 
 use std::collections::BTreeMap;
 
 use bitcost_analysis::log::settings_not_in_effect;
-use bitcost_analysis::metrics::{
-    BETWEEN_RUNS, Metric, PartRun, RunView, SoftirqMeans, WITH_INTERVAL, attribute, metric, parts,
-};
-use bitcost_analysis::statistics::Interval;
+use bitcost_analysis::metrics::{Metric, PartRun, RunView, SoftirqMeans, attribute, metric, parts};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, Role};
 use schemars::JsonSchema;
@@ -15,36 +12,6 @@ use serde_json::Value;
 
 use crate::losses;
 use crate::one_run::shown;
-
-pub(crate) type Intervals = BTreeMap<&'static str, OfOneRun>;
-
-/// A figure of one run with its interval.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct OfOneRun {
-    #[serde(flatten)]
-    interval: Interval,
-    /// `single_run`.
-    kind: &'static str,
-    /// Half of the 95 % interval of what varied within the run, in per cent of the figure.
-    within_run_pct: f64,
-    /// The factor that is assumed between runs.
-    between_runs_factor: f64,
-}
-
-/// The intervals of a run; metrics without one have no key.
-pub(crate) fn intervals(run: &RunView) -> Intervals {
-    let entry = |name: &&'static str| {
-        let found = bitcost_analysis::metrics::single_run(run, name)?;
-        let of = OfOneRun {
-            interval: found.interval,
-            kind: "single_run",
-            within_run_pct: found.within_pct,
-            between_runs_factor: BETWEEN_RUNS,
-        };
-        Some((*name, of))
-    };
-    WITH_INTERVAL.iter().filter_map(entry).collect()
-}
 
 /// What is said of the first run of a single cell.
 #[derive(Serialize, JsonSchema)]

@@ -23,18 +23,6 @@ fn first_place(value: f64) -> i32 {
     }
 }
 
-/// The place of the last digit that an interval allows: that of the first digit of the distance to
-/// the farther bound, but at least two significant digits are shown, and at most three.
-fn known_place(interval: &Interval) -> i32 {
-    let Interval { value, low, high } = *interval;
-    let first = first_place(value);
-    let distances = [low, high].map(|bound| Some((bound? - value).abs()));
-    match distances.into_iter().flatten().reduce(f64::max) {
-        Some(distance) if distance > 0.0 => first_place(distance).clamp(first - 2, first - 1),
-        _ => first - 2,
-    }
-}
-
 /// A number rounded at a place: `24000` at 3, `0.37` at −2.
 fn rounded(value: f64, place: i32) -> String {
     if place > 0 {
@@ -44,23 +32,24 @@ fn rounded(value: f64, place: i32) -> String {
     format!("{value:.*}", place.unsigned_abs().min(6) as usize)
 }
 
-/// `5.3` of 5.29 [5.1, 5.5], `24000` of 24123 [18000, 33000]: a value with as many digits as its
-/// interval allows; with at least three where there are no bounds.
-pub fn known(interval: &Interval) -> String {
-    match interval.low.or(interval.high) {
-        Some(_) => rounded(interval.value, known_place(interval)),
-        None => plain(interval.value),
-    }
-}
-
-/// `[5.1, 5.5]`: the bounds with the digits of [`known()`]; empty where there are none.
-pub fn known_bounds(interval: &Interval) -> String {
-    let bounds = interval.low.zip(interval.high);
-    let [low, high] = match bounds {
-        Some((low, high)) => [low, high].map(|bound| rounded(bound, known_place(interval))),
-        None => return String::new(),
+/// `5.29 ± 0.21 s`, or `960 Mbit/s [910, 1000]` where one bound is farther: a value with three digits, and its bounds with
+/// the same decimals. `unit` begins with a space.
+pub fn known(interval: &Interval, unit: &str) -> String {
+    let Interval { value, low, high } = *interval;
+    let Some((low, high)) = low.zip(high) else {
+        return format!("{}{unit}", plain(value));
     };
-    format!("[{low}, {high}]")
+    let shown = |value: f64| rounded(value, first_place(interval.value) - 2);
+    let [below, above] = [value - low, high - value].map(shown);
+    match below == above {
+        true => format!("{}\u{a0}±\u{a0}{above}{unit}", shown(value)),
+        false => format!(
+            "{}{unit} [{},\u{a0}{}]",
+            shown(value),
+            shown(low),
+            shown(high)
+        ),
+    }
 }
 
 /// How much better a metric became: `×1.69 [1.50, 1.80]`; if it was or became 0 there is no ratio,
@@ -129,26 +118,21 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_those_that_the_interval_allows() {
+    fn figures_have_three_digits() {
         let shown = |value, low, high| {
             let interval = Interval {
                 value,
                 low: Some(low),
                 high: Some(high),
             };
-            [known(&interval), known_bounds(&interval)].join(" ")
+            known(&interval, " s").replace('\u{a0}', " ")
         };
-        assert_eq!(shown(5.29, 5.1, 5.5), "5.3 [5.1, 5.5]");
-        assert_eq!(shown(0.367, 0.257, 0.477), "0.37 [0.26, 0.48]");
-        assert_eq!(shown(11.84, 11.82, 11.86), "11.8 [11.8, 11.9]");
-        assert_eq!(shown(11.84, 8.3, 15.4), "12 [8, 15]");
-        assert_eq!(shown(24_123.0, 17_869.0, 32_566.0), "24000 [18000, 33000]");
-        assert_eq!(shown(0.0, 0.0, 0.0), "0.00 [0.00, 0.00]");
-        let alone = Interval::alone(5.29);
-        assert_eq!(
-            (known(&alone), known_bounds(&alone)),
-            ("5.29".into(), String::new())
-        );
+        assert_eq!(shown(5.29, 5.08, 5.5), "5.29 ± 0.21 s");
+        assert_eq!(shown(0.367, 0.257, 0.477), "0.367 ± 0.110 s");
+        assert_eq!(shown(11.84, 8.3, 14.0), "11.8 s [8.3, 14.0]");
+        assert_eq!(shown(24_123.0, 21_869.0, 26_377.0), "24100 ± 2300 s");
+        assert_eq!(shown(0.0, 0.0, 0.0), "0.00 ± 0.00 s");
+        assert_eq!(known(&Interval::alone(5.29), " s"), "5.29 s");
     }
 
     #[test]

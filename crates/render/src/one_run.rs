@@ -3,8 +3,8 @@
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::caveats_of;
 use bitcost_analysis::metrics::{
-    BETWEEN_RUNS, METRICS, Metric, PartRun, RunView, Shown, WITH_INTERVAL, actual, attribute,
-    figure_of, parts, retransmitted_in_window, single_run,
+    METRICS, Metric, PartRun, RunView, Shown, actual, attribute, figure_of, parts,
+    retransmitted_in_window, single_run,
 };
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::conditions::{Conditions, Direction};
@@ -34,7 +34,6 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
         blocks.extend(figures(run));
         blocks.extend(losses);
         blocks.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
-        blocks.extend(within_and_between(run));
     } else {
         let of_part = |part: &PartRun| {
             let mark = format!("{}: ", part.conditions.phrase());
@@ -160,7 +159,7 @@ fn retransmitted(run: &RunView) -> Option<String> {
     })
 }
 
-/// `0.20 µs/KiB [0.15, 0.27] to send, 0.46 [0.34, 0.62] to receive`: CPU time at both ends.
+/// `0.200 ± 0.013 µs/KiB to send, 0.460 ± 0.032 to receive`: CPU time at both ends.
 fn cost(run: &RunView) -> Option<Block> {
     let (unit, ends) = match run.conditions.workload.is_transactional() {
         true => ("transaction", ["at the client", "at the server"]),
@@ -193,23 +192,17 @@ fn total_cost(run: &RunView) -> Option<Block> {
     Some(Block::labelled("CPU use", words))
 }
 
-/// `0.37 µs/KiB [0.27, 0.50]`: a figure with as many digits as its interval allows, `unit` after it;
-/// with three and without brackets where one run shows no interval. Absent where it was not measured.
+/// `0.370 ± 0.021 µs/KiB`; without an interval where one run shows none. Absent where it was not measured.
 fn with_interval(run: &RunView, name: &str, unit: &str) -> Option<String> {
-    let value = figure_of(run, name)?;
-    let unit = around(" ", unit, "");
-    Some(match single_run(run, name) {
-        Some(found) => known(&found.interval, &unit),
-        None => format!("{}{unit}", number::plain(value)),
-    })
+    let alone = || Some(Interval::alone(figure_of(run, name)?));
+    let found = single_run(run, name).map(|found| found.interval());
+    Some(number::known(
+        &found.or_else(alone)?,
+        &around(" ", unit, ""),
+    ))
 }
 
-fn known(interval: &Interval, unit: &str) -> String {
-    let (value, bounds) = (number::known(interval), number::known_bounds(interval));
-    format!("{value}{unit} {}", bounds.replace(' ', "\u{a0}"))
-}
-
-/// `12 Gbit/s [9, 16]`: the throughput in units of 10^3; without brackets where one run shows no
+/// `12.1 ± 0.6 Gbit/s`: the throughput in units of 10^3; without an interval where one run shows no
 /// interval. Absent where it was not measured.
 fn throughput(run: &RunView) -> Option<String> {
     const NAME: &str = "throughput_mbps";
@@ -222,17 +215,9 @@ fn throughput(run: &RunView) -> Option<String> {
         mbps if mbps >= 1.0 => (1.0, " Mbit/s"),
         _ => (1e3, " kbit/s"),
     };
-    Some(known(&found.interval.map(|value| value * scale), unit))
-}
-
-/// What the intervals of one run are made of; absent where no figure has one.
-fn within_and_between(run: &RunView) -> Option<Block> {
-    let found = WITH_INTERVAL.iter();
-    let found = found.filter_map(|name| Some(single_run(run, name)?.within_pct));
-    let within = found.reduce(f64::max)?;
-    Some(Block::labelled(
-        "interval",
-        format!("{within:.0} % within this run; a factor of {BETWEEN_RUNS} assumed between runs"),
+    Some(number::known(
+        &found.interval().map(|value| value * scale),
+        unit,
     ))
 }
 

@@ -75,7 +75,8 @@ pub fn report(execution: &Findings, is_verbose: bool, width: u16) -> Vec<Block> 
             (profiled, [cell, ladder.unwrap_or_default(), Vec::new()])
         }
         None => {
-            let compared = execution.comparison.as_ref().map(comparison);
+            let compared = execution.comparison.as_ref();
+            let compared = compared.map(|compared| comparison(compared, true));
             let compared = compared.unwrap_or_default();
             (
                 of_summary(summary, width),

@@ -5,7 +5,8 @@
 //! values, the estimate is consistent (J. M. Flegal and G. L. Jones, "Batch means and spectral
 //! variance estimators in Markov chain Monte Carlo", Annals of Statistics 38(2), 2010).
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::change::Error;
+use crate::spread::spread;
 
 /// The fewest values of which the error of a mean is stated.
 const FEWEST: usize = 9;
@@ -15,17 +16,16 @@ pub fn batch_length(values: usize) -> Option<usize> {
     (values >= FEWEST).then(|| values.isqrt())
 }
 
-/// Half of the 95 % interval of the mean of all values, from the means of their batches: Student's
-/// quantile for one degree of freedom less than there are batches × their standard deviation ÷ the
-/// root of their number. Absent for under three batches, and where a mean is not finite.
-pub fn batch_means_half_width(means: &[f64]) -> Option<f64> {
-    if means.len() < 3 {
-        return None;
-    }
-    let spread = crate::spread(means)?;
+/// The error of the mean of all values, from the means of their batches: their standard deviation ÷ the
+/// root of their number, with one degree of freedom less. Absent for under three batches, and where a
+/// mean is not finite.
+pub fn batch_means_error(means: &[f64]) -> Option<Error> {
     let count = means.len() as f64;
-    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
-    Some(student.inverse_cdf(0.975) * spread.deviation? / count.sqrt())
+    let deviation = spread(means).filter(|_| count >= 3.0)?.deviation?;
+    Some(Error {
+        error: deviation / count.sqrt(),
+        freedom: count - 1.0,
+    })
 }
 
 #[cfg(test)]
@@ -34,6 +34,10 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
 
     use super::*;
+
+    fn half_width(means: &[f64]) -> Option<f64> {
+        batch_means_error(means)?.reach()
+    }
 
     fn means(values: &[f64]) -> Vec<f64> {
         let length = batch_length(values.len()).expect("enough values");
@@ -66,11 +70,11 @@ mod tests {
 
     #[test]
     fn the_interval_holds_the_mean_of_values_that_resemble_their_neighbours() {
-        let batches = |values: &[f64]| batch_means_half_width(&means(values)).expect("an error");
+        let batches = |values: &[f64]| half_width(&means(values)).expect("an error");
         assert!((93..=97).contains(&coverage(0.0, batches)));
         assert!((86..=95).contains(&coverage(0.6, batches)));
         // As if they were independent.
-        let single = |values: &[f64]| batch_means_half_width(values).expect("an error");
+        let single = |values: &[f64]| half_width(values).expect("an error");
         assert!(coverage(0.6, single) < 75);
     }
 
@@ -80,8 +84,8 @@ mod tests {
             (batch_length(8), batch_length(9), batch_length(100)),
             (None, Some(3), Some(10))
         );
-        assert_eq!(batch_means_half_width(&[1.0, 2.0]), None);
-        assert_eq!(batch_means_half_width(&[1.0, 2.0, f64::NAN]), None);
-        assert_eq!(batch_means_half_width(&[2.0, 2.0, 2.0]), Some(0.0));
+        assert_eq!(half_width(&[1.0, 2.0]), None);
+        assert_eq!(half_width(&[1.0, 2.0, f64::NAN]), None);
+        assert_eq!(half_width(&[2.0, 2.0, 2.0]), Some(0.0));
     }
 }

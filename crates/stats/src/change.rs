@@ -71,11 +71,11 @@ pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
         return None;
     }
     let changes: Vec<f64> = old.iter().zip(&new).map(|(old, new)| new - old).collect();
-    let spread = Spread {
+    let error = Error {
         error: (variance(&changes) / changes.len() as f64).sqrt(),
         freedom: changes.len() as f64 - 1.0,
     };
-    Some(estimate(mean(&changes), Some(spread), scale))
+    Some(estimate(mean(&changes), Some(error), scale))
 }
 
 /// The change of two sides that were measured independently.
@@ -86,9 +86,14 @@ pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
     Some(estimate(mean(&new) - mean(&old), welch(&old, &new), scale))
 }
 
+/// The change of two single values above 0, from the error of the difference of their logarithms.
+pub fn change_of_two(old: f64, new: f64, error: Error) -> Estimate {
+    estimate((new / old).ln(), Some(error), Scale::Ratio)
+}
+
 /// A difference of means with its interval and its chance; without both where the spread is not known.
-fn estimate(difference: f64, spread: Option<Spread>, scale: Scale) -> Estimate {
-    let bounds = spread.and_then(|spread| Some((spread.reach()?, spread.chance(difference))));
+fn estimate(difference: f64, error: Option<Error>, scale: Scale) -> Estimate {
+    let bounds = error.and_then(|error| Some((error.reach()?, error.chance(difference))));
     let (reach, chance) = bounds.unzip();
     let interval = Interval {
         value: difference,
@@ -101,16 +106,33 @@ fn estimate(difference: f64, spread: Option<Spread>, scale: Scale) -> Estimate {
     }
 }
 
-/// The standard error of a difference, and its degrees of freedom.
-#[derive(Clone, Copy, Debug)]
-struct Spread {
-    error: f64,
-    freedom: f64,
+/// A standard error, and its degrees of freedom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Error {
+    /// The standard error.
+    pub error: f64,
+    /// Its degrees of freedom.
+    pub freedom: f64,
 }
 
-impl Spread {
-    /// Half of Student's interval; absent without a degree of freedom.
-    fn reach(&self) -> Option<f64> {
+impl Error {
+    /// The error of a sum of independent figures, with the degrees of freedom of Welch and Satterthwaite.
+    pub fn of(parts: &[Error]) -> Error {
+        let squares = parts.iter().map(|part| part.error.powi(2));
+        let all: f64 = squares.sum();
+        let fourth = |part: &Error| part.error.powi(4) / part.freedom;
+        let least = parts.iter().map(|part| part.freedom);
+        Error {
+            error: all.sqrt(),
+            freedom: match all > 0.0 {
+                true => all * all / parts.iter().map(fourth).sum::<f64>(),
+                false => least.fold(f64::INFINITY, f64::min),
+            },
+        }
+    }
+
+    /// Half of Student's 95 % interval; absent without a degree of freedom.
+    pub fn reach(&self) -> Option<f64> {
         let distribution = StudentsT::new(0.0, 1.0, self.freedom).ok()?;
         Some(distribution.inverse_cdf(1.0 - MISSES / 2.0) * self.error)
     }
@@ -129,7 +151,7 @@ impl Spread {
 
 /// The spread of a difference of means, with a separate one for each side. With equal counts, its degrees of freedom are
 /// those of equal spreads, which then also hold for unequal ones; otherwise they are those of Welch and Satterthwaite.
-fn welch(old: &[f64], new: &[f64]) -> Option<Spread> {
+fn welch(old: &[f64], new: &[f64]) -> Option<Error> {
     if old.len() < 2 || new.len() < 2 {
         return None;
     }
@@ -138,15 +160,19 @@ fn welch(old: &[f64], new: &[f64]) -> Option<Spread> {
         (count, variance(values) / count)
     });
     let both = old_part + new_part;
-    let freedom = if old.len() == new.len() || both == 0.0 {
-        old_count + new_count - 2.0
-    } else {
-        both * both
-            / (old_part * old_part / (old_count - 1.0) + new_part * new_part / (new_count - 1.0))
-    };
-    Some(Spread {
+    if old.len() != new.len() && both > 0.0 {
+        let of = |part: f64, count: f64| Error {
+            error: part.sqrt(),
+            freedom: count - 1.0,
+        };
+        return Some(Error::of(&[
+            of(old_part, old_count),
+            of(new_part, new_count),
+        ]));
+    }
+    Some(Error {
         error: both.sqrt(),
-        freedom,
+        freedom: old_count + new_count - 2.0,
     })
 }
 

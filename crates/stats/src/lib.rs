@@ -11,9 +11,9 @@ mod regression;
 mod spread;
 mod trend;
 
-pub use batches::{batch_length, batch_means_half_width};
+pub use batches::{batch_length, batch_means_error};
 pub use bootstrap::{Interval, LOOKED, Side, estimate_interval, median_interval, ratio_interval};
-pub use change::{Estimate, Scale, change, hold_together, paired_change};
+pub use change::{Error, Estimate, Scale, change, change_of_two, hold_together, paired_change};
 pub use groups::gap;
 pub use polish::{Entry, Polished, Score, polished};
 pub use quantile::{median, quantile, quantile_of_sorted};

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::explain::Kept;
-use crate::metrics::{EmulatorTrouble, Figures, Method, Metric, SoftirqMeans};
+use crate::metrics::{EmulatorTrouble, Figures, Method, Metric, SingleRun, SoftirqMeans};
 use crate::profile::RunProfile;
 use bitcost_model::as_map::as_map;
 
@@ -52,6 +52,8 @@ pub struct RunRow {
     pub is_disturbed: bool,
     pub(crate) emulator_trouble: Option<EmulatorTrouble>,
     pub figures: Figures,
+    /// The errors of figures that a plan of one block has.
+    pub singles: BTreeMap<&'static str, SingleRun>,
     /// The width of the interval that another program gives a metric, in per cent of its figure.
     pub(crate) widths_pct: BTreeMap<String, f64>,
     /// The confidence level of these intervals, in per cent.

@@ -42,9 +42,12 @@ impl<'a> CellRuns<'a> {
             .collect()
     }
 
-    /// The interval that the program of a single run gives its figure, and its level.
+    /// The interval of the figure of a single run, and its level where another program gives it.
     fn given(&self, metric: &str, value: f64) -> Option<(Interval, Option<f64>)> {
         let [run] = &self.rows[..] else { return None };
+        if let Some(single) = run.singles.get(metric) {
+            return Some((single.interval(), None));
+        }
         let half = value * run.widths_pct.get(metric)? / 200.0;
         let (low, high) = (Some(value - half), Some(value + half));
         Some((Interval { value, low, high }, run.level_pct))

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_stats::{Estimate, Interval, Scale, change, median, paired_change};
+use bitcost_stats::{
+    Error, Estimate, Interval, Scale, change, change_of_two, median, paired_change,
+};
 use serde::Serialize;
 
 use super::verdict::Verdict;
@@ -83,12 +85,35 @@ impl Change {
 /// The value of each block of each execution of a side: the median of its used runs.
 type Values = BTreeMap<(usize, u32), f64>;
 
-/// Both sides, and whether they were made in the same blocks.
+/// Both sides, whether they were made in the same blocks, and the change where each is a single run.
 #[derive(Clone, Copy)]
 struct Sides<'a> {
     old: &'a Values,
     new: &'a Values,
     same_blocks: bool,
+    of_runs: Option<Estimate>,
+}
+
+/// The change from one run to another, by what varied within each and what varies between runs; absent where a side is no
+/// single run, or does not show it.
+fn of_runs([old, new]: [&[Vec<&RunRow>]; 2], metric: &Metric) -> Option<Estimate> {
+    let single = |side: &[Vec<&RunRow>]| {
+        let [runs] = side else { return None };
+        let [run] = &runs[..] else { return None };
+        let found = *run.singles.get(metric.name)?;
+        Some(match run.is_disturbed {
+            true => found.disturbed(),
+            false => found,
+        })
+    };
+    let (old, new) = (single(old)?, single(new)?);
+    // Both are of one estimate.
+    let between = Error {
+        error: old.between.error.hypot(new.between.error),
+        ..old.between
+    };
+    let error = Error::of(&[old.within, new.within, between]);
+    Some(change_of_two(old.value, new.value, error))
 }
 
 /// The change of one metric, from the runs of the cell in each execution of the old side to those of the
@@ -100,11 +125,13 @@ pub(super) fn change_of(
     same_blocks: bool,
     threshold_pct: f64,
 ) -> Option<Change> {
+    let of_runs = of_runs([old, new], metric);
     let (old, new) = (&values(old, metric), &values(new, metric));
     let sides = Sides {
         old,
         new,
         same_blocks,
+        of_runs,
     };
     let medians = (median(&numbers(old)), median(&numbers(new)));
     let mut change = Change {
@@ -148,6 +175,9 @@ fn of_share(verdict: Verdict, points: Interval) -> Verdict {
 /// The change, and whether it is estimated from pairs; absent where a side has no value, or one is not on
 /// the scale.
 fn estimate(sides: Sides, scale: Scale) -> Option<(Estimate, bool)> {
+    if let Some(found) = sides.of_runs.filter(|_| scale == Scale::Ratio) {
+        return Some((found, false));
+    }
     // If not all values can be put on the scale, pairs of them cannot either.
     let apart = change(&numbers(sides.old), &numbers(sides.new), scale)?;
     let both = sides.old.iter().filter(|_| sides.same_blocks);

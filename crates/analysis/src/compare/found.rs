@@ -1,10 +1,10 @@
 //! What a comparison found.
 
 use bitcost_model::study::Label;
-use bitcost_stats::hold_together;
+use bitcost_stats::{hold_together, median};
 use serde::Serialize;
 
-use super::change::Change;
+use super::change::{Change, Shift};
 use super::verdict::Verdict;
 use crate::cells::named;
 use bitcost_model::as_map::as_map;
@@ -50,8 +50,9 @@ pub struct Comparison {
     pub known_to_one: Vec<String>,
     /// What became of runs that are not in the figures, or are disturbed: a sentence per execution.
     pub run_remarks: Vec<String>,
-    /// Why the sides cannot be compared, a sentence each; empty where they can.
-    pub not_comparable: Vec<String>,
+    /// How long the runs of the old side take, in seconds.
+    #[serde(skip)]
+    pub seconds: f64,
     pub old_executions: usize,
     pub new_executions: usize,
     pub cells: Vec<ComparedCell>,
@@ -70,6 +71,15 @@ pub struct Unmatched {
 impl Comparison {
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
         self.cells.iter().flat_map(|cell| &cell.changes)
+    }
+
+    /// The smallest change of a ratio that these runs can show, in per cent: half of an interval's width, in the median.
+    pub fn smallest_pct(&self) -> Option<f64> {
+        let widths = self.changes().filter_map(|change| match change.shift? {
+            Shift::Ratio(ratio) => Some(50.0 * (ratio.high? - ratio.low?) / ratio.value),
+            Shift::Difference(_) => None,
+        });
+        median(&widths.collect::<Vec<f64>>())
     }
 
     pub fn count(&self, verdict: Verdict) -> usize {
@@ -96,16 +106,6 @@ impl Comparison {
                     *verdict = Verdict::CannotTell;
                 }
             }
-        }
-    }
-
-    /// Takes every verdict back where the sides cannot be compared.
-    pub(super) fn refuse(&mut self) {
-        if self.not_comparable.is_empty() {
-            return;
-        }
-        for change in self.cells.iter_mut().flat_map(|cell| &mut cell.changes) {
-            (change.verdict, change.chance) = (Verdict::NotComparable, None);
         }
     }
 

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bitcost_model::study::Label;
+use bitcost_model::plan::RUN_OVERHEAD;
+use bitcost_model::study::{Cell, Label};
 
 use super::change::change_of;
 use super::found::{ComparedCell, Comparison, Unmatched};
 use super::matching::matched;
-use super::remarks::{
-    host_sentences, machine_remark, other_machines, run_remarks, setting_differences,
-};
+use super::remarks::{host_sentences, machine_remark, run_remarks, setting_differences};
 use crate::cells::{CellSummary, RunRow};
 use crate::findings::Findings;
 use crate::metrics::Metric;
@@ -66,6 +65,7 @@ pub fn across(
         return comparison;
     };
     let matched = matched(first, other);
+    comparison.seconds = old.iter().map(seconds).sum();
     comparison.host_differences = host_sentences(first, other);
     comparison.setting_differences = setting_differences(first, other, &matched.pairs);
     comparison.run_remarks = old.iter().chain(new).filter_map(run_remarks).collect();
@@ -83,10 +83,17 @@ pub fn across(
     comparison.compare(levels.zip(sides), metrics);
     comparison.known_to_one = matched.known_to_one;
     comparison.unmatched = matched.unmatched;
-    comparison.not_comparable = other_machines(first, other);
-    comparison.refuse();
     comparison.hold_together();
     comparison
+}
+
+/// How long the runs of an execution take.
+fn seconds(execution: &Findings) -> f64 {
+    let planned = |run: &RunRow| execution.summary.planned.get(run.cell);
+    let runs = execution.summary.runs.iter().filter_map(planned);
+    let time = |cell: &Cell| cell.conditions.warmup_ms + cell.conditions.duration_ms;
+    let of = |cell| f64::from(time(cell)) / 1e3 + RUN_OVERHEAD.as_secs_f64();
+    runs.map(of).sum()
 }
 
 fn side_name(executions: &[Findings]) -> String {
@@ -164,6 +171,7 @@ pub fn within(
         old_executions: 1,
         new_executions: 1,
         run_remarks: run_remarks(execution).into_iter().collect(),
+        seconds: seconds(execution) / 2.0,
         ..Comparison::default()
     };
     let (cells, rows) = (&execution.summary.cells, execution.summary.used());

@@ -2,7 +2,6 @@
 //! that are not in the figures.
 
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::harmless;
 use bitcost_model::units::counted;
 use serde_json::json;
 
@@ -26,41 +25,15 @@ pub(super) fn host_sentences(old: &Findings, new: &Findings) -> Vec<String> {
     let labs = differences("lab", &json!(old.summary.lab), &json!(new.summary.lab));
     let mut found = first(labs, "in the lab");
     let facts = |end: &EndpointDescription| json!({ "host name": end.host.host_name, "memory in KiB": end.host.memory_kib, "place": end.place });
-    for [was, is] in both_ends(old, new) {
+    for was in &old.summary.ends {
+        let mut ends = new.summary.ends.iter();
+        let Some(is) = ends.find(|end| end.role == was.role) else {
+            continue;
+        };
         let mut of_end = differences("", &facts(was), &facts(is));
         of_end.extend(is.host.differences(&was.host));
         let of_end = first(of_end, "of this end").into_iter();
         found.extend(of_end.map(|words| format!("{}: {words}", was.role.name())));
-    }
-    found
-}
-
-/// The endpoints that both executions have, the old one's first.
-fn both_ends<'a>(
-    old: &'a Findings,
-    new: &'a Findings,
-) -> impl Iterator<Item = [&'a EndpointDescription; 2]> {
-    old.summary.ends.iter().filter_map(|was| {
-        let mut ends = new.summary.ends.iter();
-        Some([was, ends.find(|end| end.role == was.role)?])
-    })
-}
-
-/// What makes the hosts other machines, whose figures cannot be compared.
-pub(super) fn other_machines(old: &Findings, new: &Findings) -> Vec<String> {
-    let mut found = Vec::new();
-    for [was, is] in both_ends(old, new) {
-        let (was, is, role) = (&was.host, &is.host, was.role.name());
-        let models = was.cpu_model.as_deref().zip(is.cpu_model.as_deref());
-        if let Some((before, now)) = models.filter(|(before, now)| before != now) {
-            let (before, now) = (harmless(before), harmless(now));
-            found.push(format!("the {role}'s CPU was {before}, is {now}"));
-        }
-        let [before, now] = [was, is].map(|host| host.cpus.len());
-        if before != now {
-            let before = counted(before, "CPU");
-            found.push(format!("the {role} had {before}, has {now}"));
-        }
     }
     found
 }

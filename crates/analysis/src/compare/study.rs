@@ -13,8 +13,14 @@ use crate::summary::{Summary, shown_metrics};
 /// The metrics of a comparison for which none are named: those that a table of these executions
 /// shows.
 pub fn compared_metrics(summaries: &[&Summary]) -> Vec<&'static Metric> {
+    // One run a side shows nothing of others.
+    let singles = || summaries.iter().flat_map(|summary| &summary.runs);
+    let has_error = |name: &str| singles().any(|run| run.singles.contains_key(name));
+    let is_single = summaries.iter().all(|summary| summary.runs.len() == 1)
+        && singles().any(|run| !run.singles.is_empty());
     let mut found: Vec<&'static Metric> = Vec::new();
     let names = summaries.iter().flat_map(|summary| shown_metrics(summary));
+    let names = names.filter(|name| !is_single || has_error(name));
     for metric in names.filter_map(crate::metrics::metric) {
         if found.iter().all(|known| known.name != metric.name) {
             found.push(metric);

@@ -22,8 +22,6 @@ bitcost_model::words! {
         /// The old side has values, and the new one has none.
         Missing = "missing",
         CannotTell = "cannot tell",
-        /// The sides were measured on different machines, or in different states of one.
-        NotComparable = "not comparable",
     }
 }
 

@@ -86,7 +86,7 @@ fn too_few(study: &Study) -> Vec<Warning> {
             .collect();
         let word = if runs == 1 { "run" } else { "runs" };
         let found = match runs {
-            0 | 1 => format!("{runs} {word}: nothing is known about the spread"),
+            0 | 1 => format!("{runs} {word}: what varies between runs was not measured"),
             _ => format!(
                 "{runs} {word}: the interval of a median is from the minimum to the maximum, and covers it in {:.0} % of all cases instead of 95 %",
                 coverage_pct(runs)

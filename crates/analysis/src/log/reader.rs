@@ -20,7 +20,7 @@ use super::row::row_of;
 use crate::cells::{RunRow, Status};
 use crate::experiment::Ladder;
 use crate::explain::{MANY, Proof};
-use crate::metrics::Figures;
+use crate::metrics::{Figures, WITH_INTERVAL, single_run};
 use crate::profile::{Place, run_profile};
 use crate::summary::Summary;
 
@@ -235,8 +235,13 @@ impl Log {
         })?;
         let place = self.place.unwrap_or_default();
         let view = place.view(ends, &cell.conditions, interrupted);
+        let is_single = plan.blocks == 1 && self.rows.len() <= MANY;
         self.summary.is_placed &= self.place.is_some();
         let mut row = row_of(run, &view, self.rows.len() <= MANY);
+        if is_single {
+            let of = |name: &&'static str| Some((*name, single_run(&view, name)?));
+            row.singles = WITH_INTERVAL.iter().filter_map(of).collect();
+        }
         if plan.runs.len() > 1 && row.interrupted.is_some() {
             // It is made again where the execution is resumed.
             (row.status, row.reason) = (Status::LeftOut, row.interrupted.take());

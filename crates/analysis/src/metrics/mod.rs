@@ -31,7 +31,7 @@ pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, emulator_trouble};
 pub(crate) use path::{drops_since, emulators};
 pub use quality::{Weak, marks};
-pub use single_run::{BETWEEN_RUNS, SingleRun, WITH_INTERVAL, single_run};
+pub use single_run::{SingleRun, WITH_INTERVAL, single_run};
 pub use softirqs::SoftirqMeans;
 pub(crate) use softirqs::why_untimed;
 pub(crate) use table::place_of;

@@ -3,7 +3,7 @@
 
 use bitcost_model::record::{Counts, EndpointRecord, PhaseCounts};
 use bitcost_model::soft_interrupts::spans;
-use bitcost_stats::{Interval, batch_length, batch_means_half_width, spread};
+use bitcost_stats::{Error, Interval, batch_length, batch_means_error, spread};
 
 use crate::metrics::table::{Metric, metric};
 use crate::metrics::view::RunView;
@@ -18,36 +18,75 @@ pub const WITH_INTERVAL: [&str; 6] = [
     "receive_service_demand_us_per_transaction",
 ];
 
-/// The factor, up and down, within which a run is assumed to lie of the median of its repetitions.
-/// docs/method/statistics.md, One run, has the machines on which it was measured.
-pub const BETWEEN_RUNS: f64 = 1.35;
+/// How many times the error within a test tests in a row differ by, and the least and the most that is assumed, as a share of the
+/// figure. docs/method/statistics.md, One run, has the tests.
+const BETWEEN: (f64, f64, f64) = (3.0, 0.01, 0.08);
 
-/// A figure of one run with its interval.
+/// The degrees of freedom of [`BETWEEN`].
+const FREEDOM: f64 = 10.0;
+
+/// What tests differ by beside other programs, and the error within from which they do: where the path limits, they do not.
+const DISTURBED: (f64, f64) = (0.35, 0.02);
+
+/// The error of a figure of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SingleRun {
-    /// The figure, and bounds that are to hold the median of repetitions of the run.
-    pub interval: Interval,
-    /// Half of the 95 % interval of what varied within the run, in per cent of the figure.
-    pub within_pct: f64,
+    pub value: f64,
+    /// The relative standard error of what varied within the run.
+    pub within: Error,
+    /// The relative standard error of what varies between runs.
+    pub between: Error,
+    /// What the figure cannot exceed, as a throughput the rate that was requested.
+    most: Option<f64>,
 }
 
-/// The interval of a metric of one run; absent where it is not one of [`WITH_INTERVAL`], has no
+impl SingleRun {
+    /// What varies between runs beside other programs.
+    #[must_use]
+    pub fn disturbed(mut self) -> SingleRun {
+        let (between, from) = DISTURBED;
+        if self.within.error >= from {
+            self.between.error = between;
+        }
+        self
+    }
+
+    /// The figure with the interval that holds the median of repetitions of the run.
+    pub fn interval(&self) -> Interval {
+        let reach = Error::of(&[self.within, self.between]).reach();
+        let bound = |sign: f64| Some(self.value * (1.0 + sign * reach?));
+        let most = self.most.map_or(f64::INFINITY, |most| most.max(self.value));
+        Interval {
+            value: self.value,
+            low: bound(-1.0).map(|low| low.max(0.0)),
+            high: bound(1.0).map(|high| high.min(most)),
+        }
+    }
+}
+
+/// The error of a metric of one run; absent where it is not one of [`WITH_INTERVAL`], has no
 /// value, or the run has too few samples to show what varied within it.
 pub fn single_run(run: &RunView, name: &str) -> Option<SingleRun> {
     let metric = metric(name).filter(|metric| WITH_INTERVAL.contains(&metric.name))?;
     let value = (metric.compute)(run).filter(|value| *value > 0.0)?;
     let means = batches(run, metric)?;
-    let within = batch_means_half_width(&means)? / spread(&means)?.mean;
-    within.is_finite().then_some(())?;
-    // Both are independent and relative, so their squares add up as logarithms.
-    let factor = within.hypot(BETWEEN_RUNS.ln()).exp();
+    let mean = spread(&means)?.mean;
+    let within = batch_means_error(&means)?;
+    let within = Error {
+        error: Some(within.error / mean).filter(|error| error.is_finite())?,
+        ..within
+    };
+    let (times, least, most) = BETWEEN;
+    let conditions = run.conditions;
+    let rates = conditions.rate_bps.filter(|_| name == WITH_INTERVAL[0]);
     Some(SingleRun {
-        interval: Interval {
-            value,
-            low: Some(value / factor),
-            high: Some(value * factor),
+        value,
+        within,
+        between: Error {
+            error: (times * within.error).clamp(least, most),
+            freedom: FREEDOM,
         },
-        within_pct: 100.0 * within,
+        most: rates.map(|rate| rate as f64 * f64::from(conditions.flows) / 1e6),
     })
 }
 

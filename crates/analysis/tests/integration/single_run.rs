@@ -1,7 +1,8 @@
-//! The intervals of one run: what varied within it, and the factor that is assumed between runs.
+//! The intervals of one run: what varied within it, and what varies between runs.
 
 use crate::common::*;
-use bitcost_analysis::metrics::{BETWEEN_RUNS, SingleRun, single_run};
+use bitcost_analysis::metrics::{SingleRun, single_run};
+use bitcost_stats::Interval;
 
 /// Steps of 100 ms in a window.
 const STEPS: u64 = 100;
@@ -50,7 +51,7 @@ fn interval(name: &str, ends: [EndpointRecord; 2], shared_cpus: bool) -> Option<
     let interval = single_run(&run, name);
     if let Some(interval) = interval {
         let value = metric(name).and_then(|metric| (metric.compute)(&run));
-        assert_eq!(Some(interval.interval.value), value);
+        assert_eq!(Some(interval.interval().value), value);
     }
     interval
 }
@@ -85,23 +86,24 @@ fn the_cost_on_own_cpus_has_an_interval() {
     });
     let name = "send_service_demand_us_per_kib";
     let found = interval(name, ends, true).expect("an interval");
-    assert!(found.within_pct < 0.1, "{found:?}");
+    assert!(found.within.error < 0.0005, "{found:?}");
 }
 
 const METRICS: [&str; 2] = ["throughput_mbps", "send_service_demand_us_per_kib"];
 
 #[test]
-fn a_steady_run_has_what_is_assumed_between_runs() {
+fn a_steady_run_has_the_least_that_varies_between_runs() {
     for name in METRICS {
         let steady = found(name, |_| 1 << 20, |_| true).expect("an interval");
-        let (value, high) = (
-            steady.interval.value,
-            steady.interval.high.expect("a bound"),
-        );
-        assert!(steady.within_pct < 1e-6, "{steady:?}");
-        assert!((high / value - BETWEEN_RUNS).abs() < 1e-6, "{steady:?}");
-        let low = steady.interval.low.expect("a bound");
-        assert!((value / low - BETWEEN_RUNS).abs() < 1e-6, "{steady:?}");
+        let Interval { value, low, high } = steady.interval();
+        assert!(steady.within.error < 1e-8, "{steady:?}");
+        // Student's for ten degrees of freedom, of 1 %.
+        for bound in [
+            high.expect("a bound") - value,
+            value - low.expect("a bound"),
+        ] {
+            assert!((bound / value - 0.022_281).abs() < 1e-6, "{steady:?}");
+        }
     }
 }
 
@@ -112,9 +114,9 @@ fn what_lasts_for_seconds_widens_the_interval() {
         let short = found(name, |step| (1 + step % 2) << 20, |_| true).expect("an interval");
         let long = found(name, |step| (1 + 2 * step / STEPS) << 20, |_| true);
         let long = long.expect("an interval");
-        assert!(short.within_pct < 1.0, "{short:?}");
-        assert!(long.within_pct > 15.0, "{long:?}");
-        assert!(long.interval.high > short.interval.high, "{long:?}");
+        assert!(short.within.error < 0.004, "{short:?}");
+        assert!(long.within.error > 0.06, "{long:?}");
+        assert!(long.interval().high > short.interval().high, "{long:?}");
     }
 }
 

@@ -29,9 +29,6 @@ impl Judging {
         if self.fail_on.is_none() {
             return Ok(());
         }
-        if let Some(why) = comparison.not_comparable.first() {
-            return Err(Failure::Undecided(format!("not comparable: {why}")));
-        }
         let (worse, missing) = (
             comparison.count(Verdict::Worse),
             comparison.count(Verdict::Missing),

@@ -28,8 +28,8 @@ const COLUMNS: u16 = 80;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Folders of two executions; or one folder and two of its cells, each as factor=level:
-    /// `FOLDER offloads=on offloads=off`
-    #[arg(required_unless_present = "old", num_args = 2..=3, value_names = ["OLD", "NEW"])]
+    /// `FOLDER offloads=on offloads=off` [default: the two newest executions]
+    #[arg(num_args = 2..=3, value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
     /// Executions of the old side, all of the same plan, whose blocks are taken together; requires
     /// --new
@@ -45,6 +45,9 @@ pub struct Arguments {
     metric: Vec<String>,
     #[command(flatten)]
     printed: Printed,
+    /// Print every figure, and not only those that changed
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -57,6 +60,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )),
         [folder, old, new] => cells(arguments, folder, [old, new]),
         [old, new] => executions(arguments, from_ref(old), from_ref(new)),
+        _ if arguments.old.is_empty() => {
+            let newest = opened::newest_folders::<2>()?;
+            let [new, old] = newest.map(|folder| folder.display().to_string());
+            executions(arguments, &[old], &[new])
+        }
         _ => executions(arguments, &arguments.old, &arguments.new),
     }?;
     print(arguments, &comparison)
@@ -72,7 +80,7 @@ fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
     if form == Form::Text && comparison.cells.is_empty() {
         return Err(nothing_in_common(comparison));
     }
-    let blocks = bitcost_render::comparison::comparison(comparison);
+    let blocks = bitcost_render::comparison::comparison(comparison, arguments.all);
     let options = TextOptions {
         width: columns().unwrap_or(COLUMNS),
         ..TextOptions::default()

@@ -26,7 +26,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = match &arguments.folder {
         Some(folder) => folder.clone(),
-        None => opened::newest_folder()?,
+        None => opened::newest_folders::<1>()?[0].clone(),
     };
     let found = opened::open(&folder, arguments.reading)?;
     opened::say_caveats(std::slice::from_ref(&found));

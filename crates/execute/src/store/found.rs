@@ -48,15 +48,15 @@ pub(crate) fn strange(path: &Path) -> Option<StoreError> {
 /// The folder in which executions are kept unless the user names another one.
 pub const USUAL_PARENT: &str = "bitcost-runs";
 
-/// The newest execution in the usual folder; absent where there is none.
-pub fn newest() -> Option<PathBuf> {
+/// The executions in the usual folder, the newest first.
+pub fn newest() -> Vec<PathBuf> {
     let usual = Path::new(USUAL_PARENT);
-    executions(usual, &names(usual)).into_iter().next()
+    executions(usual, &names(usual))
 }
 
 /// What to name instead of a path that does not exist.
 fn instead() -> String {
-    match newest() {
+    match newest().first() {
         Some(newest) => format!("; the newest execution is {}", newest.display()),
         None => {
             format!("; `bitcost test` and `bitcost run` keep their executions in {USUAL_PARENT}")

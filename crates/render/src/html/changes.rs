@@ -43,7 +43,7 @@ fn found(page: &mut Html, comparison: &Comparison) {
     let pictures = pictures(comparison);
     let (first, others) = pictures.split_at(pictures.len().min(1));
     first.iter().for_each(|picture| page.figure(picture));
-    let lines = comparison_lines(comparison);
+    let lines = comparison_lines(comparison, true);
     let figures = counted(lines.rows.len(), "figure");
     let words = format!("{figures}: {}", comparison_tally(comparison));
     page.fold("Every change", &words, |page| {

@@ -186,15 +186,15 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
 }
 
 #[test]
-fn another_processor_is_not_comparable() {
+fn another_processor_is_a_caveat() {
     let on = |factor, cpu: &str| on_host(made(factor), |host| host.cpu_model = Some(cpu.into()));
     let [old, new] = [on(1.0, "one"), on(0.8, "another")];
     let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!(
-        found.not_comparable,
-        ["the sender's CPU was one, is another"]
+        found.host_differences,
+        ["sender: CPU model: was one, is another"]
     );
-    assert_eq!(found.count(Verdict::NotComparable), found.changes().count());
+    assert_counts(&found, &[(Verdict::Worse, 4)]);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn words_of_a_log_stay_in_their_line() {
     let new = on_host(new, |host| host.kernel = "9\u{1b}[31m\n# head|<b>".into());
     let found = compared(("old\n", &old), ("new", &new), &throughput());
     let text = comparison_text(&found, u16::MAX);
-    let markdown = markdown(&comparison(&found));
+    let markdown = markdown(&comparison(&found, true));
     assert!(!text.contains('\u{1b}') && !markdown.contains("<b>"));
     assert!(!text.contains("\n# head") && !markdown.contains("\n# head"));
     // A list ends at a blank line.

@@ -87,7 +87,7 @@ pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> 
     let is_bounded = |cell: &&CellSummary| cell.has_bounds();
     if several.is_empty() {
         return match one.iter().any(is_bounded) {
-            true => "One run each, with the intervals that its program gives.".to_owned(),
+            true => "One run each, with its own interval.".to_owned(),
             false => "One run each, so there are no intervals.".to_owned(),
         };
     }

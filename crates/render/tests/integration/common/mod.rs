@@ -356,7 +356,7 @@ pub fn comparison_text(found: &Comparison, width: u16) -> String {
         width,
         ..TextOptions::default()
     };
-    printed(&comparison(found), options)
+    printed(&comparison(found, true), options)
 }
 
 pub fn json(events: &[Event]) -> serde_json::Value {
