@@ -53,8 +53,6 @@ pub struct Comparison {
     /// How long the runs of the old side take, in seconds.
     #[serde(skip)]
     pub seconds: f64,
-    pub old_executions: usize,
-    pub new_executions: usize,
     pub cells: Vec<ComparedCell>,
     pub unmatched: Vec<Unmatched>,
 }

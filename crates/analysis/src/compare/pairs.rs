@@ -57,8 +57,6 @@ pub fn across(
         old: side_name(old),
         new: side_name(new),
         threshold_pct,
-        old_executions: old.len(),
-        new_executions: new.len(),
         ..Comparison::default()
     };
     let ([first, ..], [other, ..]) = (old, new) else {
@@ -168,8 +166,6 @@ pub fn within(
         same_blocks: !execution.summary.is_imported,
         is_within: true,
         threshold_pct,
-        old_executions: 1,
-        new_executions: 1,
         run_remarks: run_remarks(execution).into_iter().collect(),
         seconds: seconds(execution) / 2.0,
         ..Comparison::default()

@@ -5,14 +5,11 @@ use bitcost_model::study::Cell;
 use bitcost_stats::{gap, median};
 use serde::Serialize;
 
-use crate::cells::{RunRow, coverage_pct};
+use crate::cells::RunRow;
 use crate::explain::cells::ExplainedCell;
 use crate::explain::figures::RunFigures;
 use crate::explain::kept::Kept;
 use crate::metrics::{EmulatorTrouble, disturbance_bounds};
-
-/// With fewer runs, an interval says little.
-const RUNS_MIN: usize = 5;
 
 /// The least ratio of the throughput of two groups of runs that are told.
 const APART: f64 = 1.1;
@@ -65,7 +62,6 @@ impl Study<'_> {
 pub(super) fn warnings(study: &Study) -> Vec<Warning> {
     let cells = 0..study.cells.len();
     let mut found: Vec<Warning> = [
-        too_few(study),
         cells.filter_map(|cell| two_groups(study, cell)).collect(),
         foreign_load(study).into_iter().collect(),
         late_emulator(study).into_iter().collect(),
@@ -75,33 +71,6 @@ pub(super) fn warnings(study: &Study) -> Vec<Warning> {
     .concat();
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     found
-}
-
-/// Cells with few runs, those with the same number together.
-fn too_few(study: &Study) -> Vec<Warning> {
-    let few = |runs: usize| {
-        let cells = 0..study.cells.len();
-        let cells: Vec<usize> = cells
-            .filter(|cell| study.runs[*cell].len() == runs)
-            .collect();
-        let word = if runs == 1 { "run" } else { "runs" };
-        let found = match runs {
-            0 | 1 => format!("{runs} {word}: what varies between runs was not measured"),
-            _ => format!(
-                "{runs} {word}: the interval of a median is from the minimum to the maximum, and covers it in {:.0} % of all cases instead of 95 %",
-                coverage_pct(runs)
-            ),
-        };
-        (!cells.is_empty()).then(|| Warning {
-            name: "few_runs",
-            weight: 1.0 / (runs + 1) as f64,
-            cells: study.names(&cells),
-            found,
-            remedy: "run more blocks (--blocks), at least 10 for an interval that is quoted",
-            headline: None,
-        })
-    };
-    (0..RUNS_MIN).filter_map(few).collect()
 }
 
 /// The packets of a cell's runs carried one amount of data in some of them and far more in the others, and the throughput

@@ -94,8 +94,6 @@ mod tests {
             new: "b".into(),
             is_within,
             threshold_pct: THRESHOLD_PCT,
-            old_executions: 1,
-            new_executions: 1,
             unmatched: vec![only(is_old)],
             ..Comparison::default()
         };

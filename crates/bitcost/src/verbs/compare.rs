@@ -9,7 +9,6 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
-use bitcost_model::units::counted;
 use bitcost_render::block::{markdown, text};
 use bitcost_render::document::value;
 use bitcost_render::layout::TextOptions;
@@ -55,9 +54,13 @@ pub struct Arguments {
 /// Prints the comparison; with `--fail-on worse` a worse or lost metric is a failure.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let comparison = match &arguments.sides[..] {
-        [_, old, new] if is_execution(old) || is_execution(new) => Err(Failure::Usage(
-            "executions are compared in pairs: bitcost compare OLD NEW".to_owned(),
-        )),
+        [_, sides @ ..]
+            if sides.len() == 2 && sides.iter().any(|side| Path::new(side).exists()) =>
+        {
+            Err(Failure::Usage(
+                "executions are compared in pairs: bitcost compare OLD NEW".to_owned(),
+            ))
+        }
         [folder, old, new] => cells(arguments, folder, [old, new]),
         [old, new] => executions(arguments, from_ref(old), from_ref(new)),
         _ if arguments.old.is_empty() => {
@@ -68,11 +71,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         _ => executions(arguments, &arguments.old, &arguments.new),
     }?;
     print(arguments, &comparison)
-}
-
-/// Whether a side is something on disk, and not a cell.
-fn is_execution(side: &str) -> bool {
-    Path::new(side).exists()
 }
 
 fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {
@@ -179,29 +177,10 @@ fn check(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
     arguments.judging.check(comparison)
 }
 
-/// The error for a comparison without a cell, with the number of cells of each side and the first.
-fn nothing_in_common(comparison: &Comparison) -> Failure {
-    let Comparison { old, new, .. } = comparison;
-    let alone = |is_old: bool| {
-        let mut of_side = comparison
-            .unmatched
-            .iter()
-            .filter(|only| only.is_old == is_old);
-        let first = of_side.next()?;
-        Some(format!(
-            "{} only in {}, the first: {}",
-            counted(1 + of_side.count(), "cell"),
-            comparison.side(is_old),
-            first.cell
-        ))
-    };
-    let alone: Vec<String> = [true, false].into_iter().filter_map(alone).collect();
-    let alone = match alone.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", alone.join("; ")),
-    };
+/// The error for a comparison without a cell.
+fn nothing_in_common(Comparison { old, new, .. }: &Comparison) -> Failure {
     Failure::Usage(format!(
-        "{old} and {new} have no cell in common: two cells match if they have the same level of every factor that both executions have{alone}"
+        "{old} and {new} have no cell in common: two cells match if they have the same level of every factor that both executions have; `bitcost show` prints the cells of each"
     ))
 }
 

@@ -90,7 +90,7 @@ fn a_study_s_own_sentences_have_their_figures_or_say_why_they_have_none() {
     let found = found.map(|words| words.replace('\u{a0}', " "));
     let wanted = [
         "Off carries 486 of 964.",
-        "Off carries 486, 0.50 times [0.49, 0.52].",
+        "Off carries 486, 0.505 times [0.490, 0.517].",
         "Of two metrics the sum is meant: 973.",
         "Off carries 974, 1.01 times [0.98, 1.04]: no measurable difference.",
         "Off has 1966, an unknown number of times (no ratio: the other figure is 0).",

@@ -73,7 +73,10 @@ fn false_alarms_are_at_most_five_per_cent() {
             let any = 100.0 * any.count() as f64 / DRAWN as f64;
             let found = found.map(|pct| format!("{pct:.0} %")).join(" | ");
             println!("| {name} | {blocks} | {alone:.1} % | {any:.1} % | {found} |");
-            assert!(alone <= 6.5 && any <= 6.5, "{name}, {blocks} blocks");
+            // Few blocks of two modes can all be in one: docs/method/compare.md says so.
+            let is_one_mode = !name.starts_with("two modes");
+            assert!(alone <= 6.5, "{name}, {blocks} blocks");
+            assert!(!is_one_mode || any <= 6.5, "{name}, {blocks} blocks");
         }
     }
 }
