@@ -22,6 +22,9 @@ use crate::target::Target;
 /// A sentence where conditions are not possible at the endpoints.
 pub type Allows = fn(&Conditions) -> Result<(), Invalid>;
 
+/// A run that ended, with its figures or why it has none; or why it failed. Absent where the user stopped it.
+pub(super) type Ended = Option<Result<Result<Run, Unavailable>, Unavailable>>;
+
 pub struct Bench<'a, 'b> {
     pub session: &'a mut Session<'b>,
     pub facts: PlaceFacts,
@@ -128,6 +131,16 @@ impl Bench<'_, '_> {
         changes: &Changes,
         conditions: &Conditions,
     ) -> Result<Option<Result<Run, Unavailable>>, ExecuteError> {
+        let ended = self.run_to_end(changes, conditions)?;
+        Ok(ended.map(|outcome| outcome.and_then(|run| run)))
+    }
+
+    /// The same, where a run without a figure, such as one in which nothing arrived, is apart from one that failed.
+    pub(super) fn run_to_end(
+        &mut self,
+        changes: &Changes,
+        conditions: &Conditions,
+    ) -> Result<Ended, ExecuteError> {
         let (facts, plan) = (self.facts, Plan::of_one(conditions.clone()));
         let mut outcome = Err(Unavailable("it has no result".to_owned()));
         let mut events = Vec::new();
@@ -135,7 +148,7 @@ impl Bench<'_, '_> {
             match &event {
                 Event::RunEnded {
                     sender, receiver, ..
-                } => outcome = Run::of(facts, [sender, receiver], conditions),
+                } => outcome = Ok(Run::of(facts, [sender, receiver], conditions)),
                 Event::RunFailed { reason, .. } => outcome = Err(Unavailable(reason.clone())),
                 _ => {}
             }
@@ -148,7 +161,7 @@ impl Bench<'_, '_> {
     }
 
     /// Appends a trial with its rate and cost, or why it has none.
-    fn tried(
+    pub(super) fn tried(
         &mut self,
         settings: Changes,
         conditions: &Conditions,

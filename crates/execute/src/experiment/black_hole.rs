@@ -3,7 +3,7 @@
 use bitcost_analysis::experiment::BlackHole;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Mss};
 use bitcost_model::search::{Changes, Decision};
 
 use super::bench::Bench;
@@ -27,6 +27,11 @@ pub fn look(bench: &mut Bench, findings: &mut Findings) -> Result<Option<Ending>
             bench.failed(&error);
             return Ok(Some(Ending::Complete));
         }
+        Err(Stopped::Open(why)) => {
+            let why = format!("it is not known which packets arrive: a trial failed: {why}");
+            bench.progress.message(&why);
+            return Ok(Some(Ending::Complete));
+        }
     };
     let proof = hole.proof(rate);
     bench.decide(Decision::Bottleneck(serde_json::json!(proof)))?;
@@ -38,20 +43,28 @@ pub fn look(bench: &mut Bench, findings: &mut Findings) -> Result<Option<Ending>
 enum Stopped {
     ByUser,
     Failed(ExecuteError),
+    /// A trial failed for another reason than that nothing arrived.
+    Open(String),
 }
 
 /// The rate with the largest segments that pass; absent where small ones do not, or full ones do.
 fn tried(bench: &mut Bench, hole: &mut BlackHole) -> Result<Option<f64>, Stopped> {
     let mut made = |mut conditions: Conditions| -> Result<Option<f64>, Stopped> {
-        bench.rounds += 1;
         // A peer may have no warm-up.
         if (bench.allows)(&conditions).is_err() {
             conditions.warmup_ms = 0;
         }
-        let run = bench
-            .run(&Changes::new(), &conditions)
-            .map_err(Stopped::Failed)?;
-        Ok(run.ok_or(Stopped::ByUser)?.ok().map(|run| run.rate))
+        let settings = settings(&conditions);
+        let ended = bench.run_to_end(&settings, &conditions);
+        let outcome = ended.map_err(Stopped::Failed)?.ok_or(Stopped::ByUser)?;
+        let told = outcome.as_ref().and_then(|run| run.as_ref());
+        let told = told.map(|run| (run.rate, run.cost));
+        let told = told.map_err(|why| why.0.clone());
+        let logged = bench.tried(settings, &conditions, told);
+        logged.map_err(Stopped::Failed)?;
+        bench.rounds += 1;
+        let run = outcome.map_err(|why| Stopped::Open(why.0))?;
+        Ok(run.ok().map(|run| run.rate))
     };
     let [small, full] = hole.bounds();
     let Some(passed) = made(hole.test(small))? else {
@@ -72,4 +85,19 @@ fn tried(bench: &mut Bench, hole: &mut BlackHole) -> Result<Option<f64>, Stopped
     }
     let largest = made(hole.test(hole.bounds()[0]))?;
     Ok(Some(largest.unwrap_or(passed)))
+}
+
+/// What a trial differs by from the test.
+fn settings(trial: &Conditions) -> Changes {
+    let settings = match trial.mss {
+        Some(Mss::Bytes(size)) => vec![("mss", size.to_string())],
+        _ => vec![
+            ("workload", trial.workload.name().to_owned()),
+            ("message_size_bytes", trial.message_size_bytes.to_string()),
+        ],
+    };
+    let named = settings.into_iter();
+    named
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
