@@ -54,6 +54,14 @@ pub struct Base {
     is_searched: bool,
 }
 
+/// Where a command is run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Absent where it is for both hosts.
+    pub host: Option<Role>,
+    pub words: String,
+}
+
 /// A run, changed or not, as a row of the table compares it.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
@@ -270,18 +278,25 @@ impl Base {
         format!("{}{other}", host.name())
     }
 
-    /// `command (at the receiver)`.
-    pub(super) fn at(&self, end: Role, command: &str) -> String {
-        format!("{command} (at the {})", self.place(end))
+    /// A command for the host of an endpoint, where `DEV` is its interface.
+    pub(super) fn at(&self, end: Role, command: &str) -> (String, Place) {
+        let device = self.host(end).map_or("DEV", |host| &host.device.name);
+        let host = Some(self.host_role(end));
+        let words = format!("at the {}", self.place(end));
+        (command.replace("DEV", device), Place { host, words })
     }
 
-    /// A command for the interface `DEV` of both hosts.
-    pub(super) fn at_both(&self, command: &str) -> String {
+    /// A command for both hosts, where `DEV` is the interface of each.
+    pub(super) fn at_both(&self, command: &str) -> (String, Place) {
         let device = |end| self.host(end).map_or("DEV", |host| &host.device.name);
         let [sender, receiver] = [Role::Sender, Role::Receiver].map(device);
-        match sender == receiver {
-            true => format!("{} (at both hosts)", command.replace("DEV", sender)),
-            false => format!("{command} (at both hosts, where DEV is {sender} and {receiver})"),
-        }
+        let (command, words) = match sender == receiver || !command.contains("DEV") {
+            true => (command.replace("DEV", sender), "at both hosts".to_owned()),
+            false => (
+                command.to_owned(),
+                format!("at both hosts, where DEV is {sender} and {receiver}"),
+            ),
+        };
+        (command, Place { host: None, words })
     }
 }

@@ -3,8 +3,9 @@
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use bitcost_model::search::Changes;
+use bitcost_model::settings::options;
 
-use super::base::{Base, Side};
+use super::base::{Base, Place, Side};
 use crate::explain::{Limiter, Load, NotTried, quota_of};
 
 /// The names of the rows that are looked at together.
@@ -75,25 +76,52 @@ pub struct How {
     pub settings: Changes,
     /// The command, or what the program calls.
     pub keep: String,
-    /// Whether a command as root keeps it, and a host must allow it to root alone.
-    pub needs_root: bool,
+    /// Where root runs the command; absent where the program itself makes the change.
+    pub place: Option<Place>,
     /// Whether it turns on what a host has off, and is therefore decided before anything unusual.
     pub restores: bool,
     /// The setting that it leaves away, by name.
     pub removes: Option<&'static str>,
 }
 
-/// A change, or why it cannot be tried.
-pub(super) type Offer = Result<How, NotTried>;
+/// A change, or one that cannot be tried, and why.
+pub(super) type Offer = Result<How, (How, String)>;
 
 impl How {
+    /// What keeps it, with where that is run.
+    pub(super) fn kept(&self) -> String {
+        match &self.place {
+            Some(place) => format!("{} ({})", self.keep, place.words),
+            None => self.keep.clone(),
+        }
+    }
+
     /// It as something that was not tried.
-    pub fn untried(&self, reason: impl Into<String>) -> NotTried {
+    pub(super) fn untried(&self, reason: impl Into<String>) -> NotTried {
         NotTried {
-            command: self.needs_root.then(|| self.keep.clone()),
+            command: self.place.is_some().then(|| self.kept()),
             ..NotTried::new(&*self.label, reason)
         }
     }
+}
+
+/// A change with another one.
+pub(super) fn with(base: &How, level: &How) -> How {
+    let mut settings = base.settings.clone();
+    settings.extend(level.settings.clone());
+    let keep = [&*base.keep, &*level.keep];
+    let keep: Vec<&str> = keep.into_iter().filter(|words| !words.is_empty()).collect();
+    How {
+        label: options(&settings),
+        settings,
+        keep: keep.join("; "),
+        ..How::default()
+    }
+}
+
+/// A change that cannot be tried.
+pub(super) fn refused(label: impl Into<String>, reason: impl Into<String>) -> Offer {
+    Err((program(label, &[], ""), reason.into()))
 }
 
 /// A change that the program itself can make.
@@ -117,10 +145,10 @@ pub(super) fn program(
 pub(super) fn host(
     label: impl Into<String>,
     settings: &[(&'static str, &str)],
-    command: impl Into<String>,
+    (command, place): (String, Place),
 ) -> How {
     How {
-        needs_root: true,
+        place: Some(place),
         ..program(label, settings, command)
     }
 }
@@ -151,7 +179,7 @@ impl Row {
                 let setting = (resource.setting)(base);
                 let how =
                     setting.map(|(name, value)| program(resource.words, &[(name, &value)], ""));
-                vec![how.map_err(|reason| NotTried::new(resource.words, reason))]
+                vec![how.or_else(|reason| refused(resource.words, reason))]
             }
         }
     }

@@ -44,16 +44,14 @@ impl Offers {
         (base, done): (&Base, &[String]),
         possible: Possible,
     ) {
-        let how = match offer {
-            Ok(how) if !done.contains(&how.label) => how,
-            Err(untried) if !done.contains(&untried.label) => return self.untried.push(untried),
-            _ => return,
-        };
-        let refused = match how.needs_root && !base.is_root() {
+        let (how, refused) = offer.map_or_else(|(how, why)| (how, Some(why)), |how| (how, None));
+        let needs_root = how.place.is_some() && !base.is_root();
+        let refused = refused.or_else(|| match needs_root {
             true => Some("it needs root at both hosts".to_owned()),
             false => possible(&how).err().map(|why| why.to_string()),
-        };
+        });
         match refused {
+            _ if done.contains(&how.label) => {}
             Some(why) => self.untried.push(how.untried(why)),
             None => self.changes.push(Change { row, how }),
         }

@@ -1,21 +1,21 @@
 //! What to do about what limits a test: of the table of changes those that gained when they were tried, else those that relax
 //! the limiter.
 
+use bitcost_model::conditions::Workload;
 use bitcost_model::record::Role;
 use bitcost_model::settings::{Setting, find, options};
 
-use bitcost_stats::Interval;
-
 use super::base::Base;
-use super::change::{How, Offer};
+use super::change::Offer;
 use super::table::CHANGES;
-use crate::explain::{ExplainedCell, MTU_BLACK_HOLE, Remedy};
+use crate::explain::{ExplainedCell, MTU_BLACK_HOLE, Remedy, Tried, WINDOW_OF_ROUTE};
 
 /// The least gain that is one, as a ratio.
 const WORTH: f64 = 1.03;
 
-/// The least gain in one pair of runs that is one.
+/// The least gain in this many pairs of runs that is one.
 const MUCH: f64 = 1.2;
+const FEW: u32 = 2;
 
 /// What the headers of tunnels need at most, in bytes.
 const TUNNEL: u32 = 100;
@@ -24,7 +24,7 @@ const TUNNEL: u32 = 100;
 type Make = fn(&Base) -> Option<Remedy>;
 
 /// What no experiment tries, since it is another test, or another program's: limiters, and what it is in a test.
-const OTHERWISE: [(&[&str], Make); 4] = [
+const OTHERWISE: [(&[&str], Make); 5] = [
     (&["application_pacing"], |base| {
         let is_stream = base.conditions.workload.is_byte_stream();
         without(base, "rate_bps", "no requested rate").filter(|_| is_stream)
@@ -37,6 +37,14 @@ const OTHERWISE: [(&[&str], Make); 4] = [
         },
     ),
     (&["rate"], own_shaper),
+    (&["path_loss"], |base| {
+        let most = base.load.segment_bytes? as u32;
+        let is_stream = base.conditions.workload == Workload::UdpStream;
+        is_stream.then(|| Remedy {
+            options: Some(format!("-l {most}")),
+            ..in_words("messages that fit one packet")
+        })
+    }),
     (&["fragments"], |base| {
         let room = base.load.segment_bytes? as u32;
         Some(Remedy {
@@ -45,6 +53,18 @@ const OTHERWISE: [(&[&str], Make); 4] = [
         })
     }),
 ];
+
+/// Changes that often gain nothing, which come after others.
+const RARE: [&str; 5] = [
+    "small_receive_buffer",
+    "gather",
+    "send_mode",
+    "receive_mode",
+    "receive_size",
+];
+
+/// Changes the receiver's routes that have it.
+const WITHOUT_WINDOW: &str = "ip route show | sed -n 's/ window [0-9]*//p' | while read -r route; do ip route change $route; done";
 
 /// Queueing disciplines that limit a rate.
 const SHAPERS: [&str; 4] = ["htb", "tbf", "hfsc", "cake"];
@@ -81,25 +101,14 @@ fn in_words(words: &str) -> Remedy {
 
 /// A change of the table as something to do.
 fn of_offer(offer: Offer) -> Remedy {
-    let (words, command, how) = match offer {
-        Ok(how) => {
-            let command = how.needs_root.then(|| how.keep.clone());
-            (how.label.clone(), command, how)
-        }
-        Err(untried) => (untried.label, untried.command, How::default()),
-    };
-    // As [`Base::at`] and [`Base::at_both`] write it.
-    let mut parts = command.iter().flat_map(|command| command.split(" (at "));
-    let (command, place) = (parts.next(), parts.next().unwrap_or_default());
-    let mut hosts = [Role::Sender, Role::Receiver].into_iter();
-    let host = hosts.find(|host| place.starts_with(&format!("the {}", host.name())));
+    let how = offer.unwrap_or_else(|(how, _)| how);
     let is_added = how.removes.is_none() && !how.settings.is_empty();
     Remedy {
-        words,
+        words: how.label,
         options: is_added.then(|| options(&how.settings)),
         removes: how.removes.and_then(find).map(Setting::option),
-        command: command.map(str::to_owned),
-        host,
+        host: how.place.as_ref().and_then(|place| place.host),
+        command: how.place.map(|_| how.keep),
         gain: None,
     }
 }
@@ -110,13 +119,16 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     let Some(verdict) = cell.verdict() else {
         return Vec::new();
     };
-    let (mut gaining, mut first, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut gaining, mut first, mut rest) = (Vec::new(), [Vec::new(), Vec::new()], Vec::new());
     let limiter = verdict.limiter().name();
-    let ratio = |label: &str| {
+    let tried = |label: &str| {
         let mut tried = cell.proof.iter().flat_map(|proof| &proof.tried);
-        tried.find(|one| one.label == label).map(|one| one.rate)
+        tried.find(|one| one.label == label)
     };
-    let gains_nothing = |label: &str| ratio(label).is_some_and(|rate| rate.value < WORTH);
+    // Transactions at a rate of their own are not more of them with lower latency.
+    let is_told = !(base.conditions.workload.is_transactional() && base.conditions.is_paced());
+    let gains_nothing =
+        |label: &str| is_told && tried(label).is_some_and(|one| one.rate.value < WORTH);
     for row in CHANGES.iter().filter(|row| row.relaxes()) {
         let is_own = row.is_of(verdict.limiter());
         let offers = row.offers(base).into_iter();
@@ -124,7 +136,8 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
         let is_useless =
             row.is_larger() && offers.last().is_some_and(|one| gains_nothing(&one.words));
         offers.retain_mut(|offer| {
-            offer.gain = ratio(&offer.words).filter(is_more);
+            let gaining_one = tried(&offer.words).filter(|one| is_more(one));
+            offer.gain = gaining_one.map(|one| one.rate);
             gaining.extend(offer.gain.is_some().then(|| offer.clone()));
             let is_open = offer.gain.is_none() && !gains_nothing(&offer.words);
             is_own && is_open && (!is_useless || offer.removes.is_some())
@@ -135,7 +148,7 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
             Some(_) => Some(offers.remove(0)),
             None => None,
         };
-        first.extend(best);
+        first[usize::from(RARE.contains(&row.name))].extend(best);
         rest.extend(offers);
     }
     let otherwise = OTHERWISE.iter().filter(|(of, _)| of.contains(&limiter));
@@ -144,19 +157,30 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     gaining.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     gaining.dedup_by(|a, b| a.words == b.words);
     let own = verdict.chosen.remedy.as_deref();
+    let first = first.concat();
     let is_empty = first.is_empty() && otherwise.is_empty();
     let words = own.or(is_empty.then(|| verdict.remedy()));
-    let words = words.filter(|words| !words.is_empty()).map(in_words);
+    let words = words.filter(|words| !words.is_empty()).map(|words| {
+        let of_route = (words == WINDOW_OF_ROUTE).then(|| base.at(Role::Receiver, WITHOUT_WINDOW));
+        let (command, place) = of_route.unzip();
+        Remedy {
+            command,
+            host: place.and_then(|place| place.host),
+            ..in_words(words)
+        }
+    });
     let all = gaining.into_iter().chain(otherwise).chain(words);
     all.chain(first).chain(rest).collect()
 }
 
-/// Whether a rate is higher: by what cannot be chance, where one pair of runs shows it.
-fn is_more(rate: &Interval) -> bool {
-    match rate.low {
-        Some(low) => low > 1.0 && rate.value >= WORTH,
-        None => rate.value >= MUCH,
-    }
+/// Whether a rate is higher: by what cannot be chance, where one or two pairs of runs show it.
+fn is_more(tried: &Tried) -> bool {
+    let least = match tried.rate.low {
+        Some(low) if low > 1.0 => WORTH,
+        _ if tried.blocks <= FEW => MUCH,
+        _ => return false,
+    };
+    tried.rate.value >= least
 }
 
 /// What to do about packets of a cell that do not arrive; nothing where that is not what limits it.
@@ -177,11 +201,12 @@ pub(crate) fn of_black_hole(cell: &ExplainedCell) -> Vec<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::change::host;
     use crate::explain::{
-        Candidate, Confidence, Decision, ExplainedRun, NotTried, Outcome, Proof, RunFigures, Tried,
-        Verdict, limiter,
+        Candidate, Confidence, Decision, ExplainedRun, Outcome, Proof, RunFigures, Verdict, limiter,
     };
-    use bitcost_model::conditions::{Conditions, Workload};
+    use bitcost_model::conditions::{Conditions, Direction};
+    use bitcost_stats::Interval;
 
     /// The remedies of a test with this limiter and these settings, with a change that was tried.
     fn of(
@@ -260,17 +285,27 @@ mod tests {
 
     #[test]
     fn a_command_is_apart_from_its_host() {
-        let of = |command: &str| {
-            let remedy = of_offer(Err(NotTried {
-                command: Some(command.to_owned()),
-                ..NotTried::new("a", "")
-            }));
-            (remedy.command.unwrap_or_default(), remedy.host)
+        let mut conditions = Conditions::of(Workload::TcpStream);
+        conditions.direction = Direction::Reverse;
+        let base = Base::searched(&conditions, None);
+        let of = |command| {
+            let how = host("a", &[], command);
+            let kept = how.kept();
+            let remedy = of_offer(Err((how, String::new())));
+            (remedy.command.unwrap_or_default(), remedy.host, kept)
         };
-        let command = "sysctl -w a=1".to_owned();
-        let at_server = of("sysctl -w a=1 (at the receiver, which sends here)");
-        assert_eq!(at_server, (command.clone(), Some(Role::Receiver)));
-        assert_eq!(of("sysctl -w a=1 (at both hosts)"), (command.clone(), None));
-        assert_eq!(of("sysctl -w a=1"), (command, None));
+        let command = "sysctl -w a=1";
+        let kept = |place: &str| format!("{command} ({place})");
+        let at_server = (
+            Some(Role::Receiver),
+            kept("at the receiver, which sends here"),
+        );
+        let (line, place, words) = of(base.at(Role::Sender, command));
+        assert_eq!((&*line, (place, words)), (command, at_server));
+        let (line, place, words) = of(base.at_both(command));
+        assert_eq!(
+            (&*line, (place, words)),
+            (command, (None, kept("at both hosts")))
+        );
     }
 }

@@ -4,10 +4,9 @@
 use std::time::Duration;
 
 use bitcost_model::search::Goal;
-use bitcost_model::settings::options;
 
 use super::base::{Base, LONG_MS, RATE_MS};
-use super::change::{Change, How, Kind, Row};
+use super::change::{Change, How, Kind, Row, with};
 use super::choose::Offers;
 use super::ladder::{BLOCKS_LEAST, Ladder, Rung};
 use super::relax::calls::{NO_USE, levels};
@@ -167,19 +166,5 @@ impl<'a> Search<'a> {
         let others = levels(&self.base.conditions, name).into_iter();
         let both = others.map(|other| with(&level, &other)).collect::<Vec<_>>();
         [both, vec![level]].concat()
-    }
-}
-
-/// A change with another one.
-fn with(base: &How, level: &How) -> How {
-    let mut settings = base.settings.clone();
-    settings.extend(level.settings.clone());
-    let keep = [&*base.keep, &*level.keep];
-    let keep: Vec<&str> = keep.into_iter().filter(|words| !words.is_empty()).collect();
-    How {
-        label: options(&settings),
-        settings,
-        keep: keep.join("; "),
-        ..How::default()
     }
 }

@@ -122,8 +122,8 @@ impl Ladder {
         self.without.retain(|one| one.label != tried.label);
         let (rate, cost) = round.figures(place + 1);
         let kept = Kept {
-            keep: change.how.keep.clone(),
-            needs_root: change.how.needs_root,
+            keep: change.how.kept(),
+            needs_root: change.how.place.is_some(),
             settings: change.how.settings.clone(),
             tried: tried.clone(),
         };

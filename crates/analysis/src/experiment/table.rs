@@ -38,7 +38,7 @@ const fn more(
 
 /// Every change, with the limiters that it is about. Within a stage changes are tried in this order.
 #[rustfmt::skip]
-pub static CHANGES: [Row; 29] = [
+pub static CHANGES: [Row; 30] = [
     tighten::SENDER,
     tighten::RECEIVER,
     tighten::PATH,
@@ -66,6 +66,7 @@ pub static CHANGES: [Row; 29] = [
         path::congestion_controls),
     more("queue_limit", &["queue_overflow", "path_loss", "congestion_window_loss"], path::queue_limits),
     more("offloads", CPU, hosts::offloads),
+    more("super_datagrams", &["sender_cpu", "receiver_cpu", "packets_per_second", "udp_receive_buffer"], calls::super_datagrams),
     more("message_size", CPU, calls::larger_messages),
     more("gather", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups"], |base| calls::calls(base, &["cork", "notsent_low_water_bytes"])),
     more("send_mode", &["sender_cpu", "packets_per_second", "wake_ups"], |base| calls::calls(base, &["send_mode"])),
@@ -78,7 +79,7 @@ pub static CHANGES: [Row; 29] = [
         &["sender_cpu", "receiver_cpu", "receive_buffer", "send_buffer",
           "congestion_window_loss", "queue_overflow", "path_loss", "latency", "competing_traffic"],
         calls::more_flows),
-    more(WAITING, &["wake_ups"], |base| calls::calls(base, &["waiting", "busy_poll_us"])),
+    more(WAITING, &["wake_ups", "latency"], calls::waiting),
     more("cpus", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups", "cpu_quota", "slow_reader", "udp_receive_buffer"], hosts::cpus),
     more("larger_segments", &["packets_per_second", "sender_cpu", "receiver_cpu"], hosts::segments),
 ];

@@ -5,7 +5,7 @@ use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::explain::behind::Behind;
 use crate::explain::series;
-use crate::metrics::{Edges, RunView, cpu, parts};
+use crate::metrics::{Edges, RunView, cpu, in_fragments, parts};
 
 /// What a run had of each resource; what its records do not give is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Load {
     pub receive_buffer_bytes: Option<f64>,
     /// What waits in the sender's sockets, sent or not, in bytes.
     pub queued_bytes: Option<f64>,
-    /// User data of a TCP segment, in bytes.
+    /// User data of a TCP segment, or the most that a datagram of one packet has where those of the run have more, in bytes.
     pub segment_bytes: Option<f64>,
     /// Segments retransmitted of those sent, as a share.
     pub retransmitted: Option<f64>,
@@ -70,7 +70,8 @@ impl Load {
             send_buffer_bytes: socket(Role::Sender, |one| one.send_buffer_bytes / 2),
             receive_buffer_bytes: socket(Role::Receiver, |one| one.receive_buffer_bytes / 2),
             queued_bytes: socket(Role::Sender, |one| one.send_queue_bytes),
-            segment_bytes: connections(run, |tcp| tcp.snd_mss_bytes),
+            segment_bytes: connections(run, |tcp| tcp.snd_mss_bytes)
+                .or_else(|| in_fragments(run).map(|(_, most)| f64::from(most))),
             retransmitted: again.map(|(again, all)| again / all.max(1.0)),
             delivered_bps: delivered_bps(run),
             background_bps: background_bps(run),

@@ -43,5 +43,6 @@ pub use packets::{Packets, Unheard};
 pub use proof::{Decision, NotTried, Outcome, Proof, Remedy, Tried};
 pub use signals::{EndTimes, Loss, Signals};
 pub use tcp::Tcp;
+pub(crate) use tcp::WINDOW_OF_ROUTE;
 pub use transactions::{Restarts, Transactions};
 pub use warnings::Warning;

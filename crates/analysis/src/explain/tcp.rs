@@ -23,7 +23,15 @@ const THROWN: [&str; 5] = [
 ];
 
 /// Counters of a host that has no memory for TCP.
-const SCARCE: [&str; 2] = ["TcpExt.TCPMemoryPressures", "TcpExt.RcvPruned"];
+const SCARCE: [&str; 3] = [
+    "TcpExt.TCPMemoryPressures",
+    "TcpExt.RcvPruned",
+    "TcpExt.TCPRcvQDrop",
+];
+
+/// What helps where the receiver's route holds its window.
+pub(crate) const WINDOW_OF_ROUTE: &str =
+    "take `window` off the receiver's routes, or find what else holds its window";
 
 /// What keeps the receive window small, and what helps; no word where that is what helps any receive buffer.
 fn kept(run: &RunView, scaling: Option<bool>) -> Option<[&'static str; 2]> {
@@ -48,7 +56,7 @@ fn kept(run: &RunView, scaling: Option<bool>) -> Option<[&'static str; 2]> {
         ],
         () if has_room(4) => [
             "the receiver never announces a quarter of what its buffer has room for",
-            "take `window` off the receiver's route (ip route get ADDRESS), or find what else holds its window",
+            WINDOW_OF_ROUTE,
         ],
         () if buffer.is_some() && buffer == first.and_then(|half| half.checked_mul(2)) => [
             "autotuning left the receive buffer at its first size",

@@ -6,7 +6,9 @@ mod json;
 mod text;
 
 pub use json::explanation_json;
-pub use text::{cell_text, evidence_text, explanation_folded, explanation_lines, explanation_text};
+pub use text::{
+    REMEDIES, cell_text, evidence_text, explanation_folded, explanation_lines, explanation_text,
+};
 
 pub(crate) use bottleneck::{Bottleneck, Share};
 pub(crate) use text::remedy;

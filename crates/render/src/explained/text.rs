@@ -1,8 +1,8 @@
 //! An explanation as text: of each cell what limited it, the evidence, what comes next and what to change.
 
 use bitcost_analysis::explain::{
-    Bound, Candidate, Evidence, ExplainedCell, ExplainedRun, Explanation, Limiter, Remedy, Verdict,
-    Warning,
+    Bound, Candidate, Confidence, Evidence, ExplainedCell, ExplainedRun, Explanation, Limiter,
+    Remedy, Verdict, Warning,
 };
 use bitcost_model::units::counted;
 
@@ -124,19 +124,33 @@ fn why(cell: &ExplainedCell) -> String {
     text
 }
 
-/// The most remedies that are said.
-const REMEDIES: usize = 4;
+/// The most remedies that are said; and of those that nobody tried, where the limiter is not proved.
+pub const REMEDIES: usize = 4;
+const UNTRIED: usize = 2;
 
 /// What to change about what limited a cell: what was tried and gained most, else what may. Absent where nothing is to be
 /// done.
 pub(crate) fn remedy(cell: &ExplainedCell) -> Option<String> {
+    let verdict = cell.verdict()?;
     let gains = |one: &&Remedy| one.gain.is_some() == cell.remedies[0].gain.is_some();
-    let shown = cell.remedies.iter().filter(gains).take(REMEDIES);
-    let mut words: Vec<String> = shown.map(remedy_words).collect();
-    if words.is_empty() {
-        words.push(cell.verdict()?.remedy().to_owned());
-    }
-    Some(words.join("; ")).filter(|words| !words.is_empty())
+    let gained = cell.remedies.first().is_some_and(|one| one.gain.is_some());
+    let (most, mark) = match gained || verdict.confidence == Confidence::Proved {
+        true => (REMEDIES, ""),
+        false => (UNTRIED, "not tried: "),
+    };
+    let shown: Vec<&Remedy> = cell.remedies.iter().filter(gains).take(most).collect();
+    let can_be_tried = |one: &&Remedy| one.options.is_some() || one.removes.is_some();
+    let mark = if shown.iter().any(can_be_tried) {
+        mark
+    } else {
+        ""
+    };
+    let words: Vec<String> = shown.into_iter().map(remedy_words).collect();
+    let words = match words.is_empty() {
+        true => verdict.remedy().to_owned(),
+        false => format!("{mark}{}", words.join("; ")),
+    };
+    Some(words).filter(|words| !words.is_empty())
 }
 
 /// `with bbr 2.3 times as fast: --congestion bbr`, or `bbr (--congestion bbr)`.

@@ -2,8 +2,7 @@
 
 use crate::experiment::base::Base;
 use crate::experiment::buffer::{Buffer, RECEIVE, SEND};
-use crate::experiment::change::{How, Offer, host, program};
-use crate::explain::NotTried;
+use crate::experiment::change::{How, Offer, host, program, refused};
 
 /// Larger buffers, as multiples of what fills the path.
 const TIMES: [f64; 3] = [2.0, 4.0, 8.0];
@@ -47,10 +46,9 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
     let conditions = &base.conditions;
     let known = base.bdp_bytes().into_iter().chain(has_bytes);
     let Some(fills) = known.reduce(f64::max) else {
-        return vec![Err(NotTried::new(
-            format!("a larger {}", buffer.label),
-            "the bandwidth-delay product of the path is not known",
-        ))];
+        let label = format!("a larger {}", buffer.label);
+        let reason = "the bandwidth-delay product of the path is not known";
+        return vec![refused(label, reason)];
     };
     let is_tuned = buffer.is_tuned(conditions);
     let mut offers = Vec::new();
@@ -74,20 +72,20 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
         if !is_tuned || !(is_over(tuned) || is_over(most)) {
             let label = format!("{} {}", buffer.label, size(bytes));
             let keep = format!("setsockopt({}, {bytes})", buffer.option);
-            let fixed = program(label, &[(buffer.setting, &typed)], keep);
+            let command = base.at(buffer.end, &format!("sysctl -w {}={bytes}", buffer.most));
             offers.push(match is_over(most) {
-                true => Err(NotTried {
-                    command: Some(format!("sysctl -w {}={bytes}", buffer.most)),
-                    ..fixed.untried(format!("{} allows less", buffer.most))
-                }),
-                false => Ok(fixed),
+                true => Err((
+                    host(label, &[], command),
+                    format!("{} allows less", buffer.most),
+                )),
+                false => Ok(program(label, &[(buffer.setting, &typed)], keep)),
             });
         } else if is_over(tuned) {
             let sysctl = buffer.tuned.rsplit('.').next().unwrap_or(buffer.tuned);
             let label = format!("{sysctl} max {}", size(bytes));
             let [receive, send] = [&RECEIVE, &SEND]
                 .map(|one| format!("{}=\"4096 {} {bytes}\"", one.tuned, one.start_bytes));
-            let command = format!("sysctl -w {receive} {send} (at both hosts)");
+            let command = base.at_both(&format!("sysctl -w {receive} {send}"));
             offers.push(Ok(host(label, &[("tcp_buffers", &typed)], command)));
         }
     }

@@ -7,7 +7,7 @@ use bitcost_model::settings::apply;
 use bitcost_model::units::parse_bytes;
 
 use crate::experiment::base::Base;
-use crate::experiment::change::{How, Offer, program};
+use crate::experiment::change::{How, Offer, program, with};
 
 /// Larger messages, as multiples, up to a size in bytes; and the size from which more changes little.
 const LARGER: [u32; 2] = [4, 16];
@@ -19,6 +19,9 @@ const DATAGRAM_HEADERS: u32 = 48;
 
 /// The length of a burst where its size is not set, in seconds.
 const BURST_S: f64 = 100e-6;
+
+/// Transactions of a flow in a second from which wake-ups can be much of their time.
+const FAST_PER_S: f64 = 2000.0;
 
 /// Size of a receive call that takes many messages, in bytes.
 const RECEIVE_BYTES: u32 = 256 << 10;
@@ -119,6 +122,30 @@ pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
         false => &[2, 4],
     };
     times.iter().map(|times| offer(*times)).collect()
+}
+
+/// Many datagrams in a send call, and in a receive call: with one of the two alone the other end is soon the slower one.
+pub(in crate::experiment) fn super_datagrams(base: &Base) -> Vec<Offer> {
+    let conditions = &base.conditions;
+    let [send, receive] = [("send_mode", "gso"), ("receive_mode", "gro")].map(|(setting, mode)| {
+        let mut modes = levels(conditions, setting).into_iter();
+        modes.find(|how| how.settings.values().any(|value| value == mode))
+    });
+    let both = send.zip(receive).filter(|_| !conditions.is_paced());
+    let both = both.map(|(send, receive)| How {
+        label: format!("{}, {}", send.label, receive.label),
+        ..with(&send, &receive)
+    });
+    both.map(Ok).into_iter().collect()
+}
+
+/// Ends that poll, which need no wake-up for what arrives.
+pub(in crate::experiment) fn waiting(base: &Base) -> Vec<Offer> {
+    let is_slow = base.rate < f64::from(base.conditions.flows) * FAST_PER_S;
+    match base.conditions.workload.is_transactional() && is_slow {
+        true => Vec::new(),
+        false => calls(base, &["waiting", "busy_poll_us"]),
+    }
 }
 
 /// The changes of the calls by these settings: modes in which the program still has the data, and receive buffers that are

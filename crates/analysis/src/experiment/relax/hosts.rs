@@ -1,13 +1,11 @@
-//! Settings of the hosts: sysctls, offloads, what a packet carries, how often a card interrupts, and the CPUs that
-//! receive and work.
+//! Settings of the hosts: sysctls, offloads, what a packet carries, and the CPUs that receive and work.
 
 use bitcost_model::conditions::Mss;
 use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads};
 use bitcost_model::record::Role;
 
-use crate::experiment::base::Base;
+use crate::experiment::base::{Base, Place};
 use crate::experiment::change::{How, Offer, host, program};
-use crate::explain::NotTried;
 
 /// The features that make and take super-packets, by the kernel's names, and by ethtool's.
 const FEATURES: [(&str, &str); 3] = [
@@ -51,12 +49,13 @@ fn of_sysctl(
     let command = format!("sysctl -w {set}");
     let is_slow = |end: &Role| base.sysctl(*end, name).is_some_and(slows);
     let ends = ends.iter().copied().filter(is_slow);
-    let offer =
-        |(typed, command): (String, String)| Ok(host(&*set, &[("sysctl", &typed)], command));
+    let offer = |(typed, command): (String, (String, Place))| {
+        Ok(host(&*set, &[("sysctl", &typed)], command))
+    };
     match ends.collect::<Vec<_>>()[..] {
         [] => Vec::new(),
         [end] => vec![offer((base.typed(end, &set), base.at(end, &command)))],
-        _ => vec![offer((set.clone(), format!("{command} (at both hosts)")))],
+        _ => vec![offer((set.clone(), base.at_both(&command)))],
     }
 }
 
@@ -91,43 +90,41 @@ pub(in crate::experiment) fn reassembly(base: &Base) -> Vec<Offer> {
 
 /// Offloads that are off: at both hosts, and at each.
 pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
+    let off_at = |end: Role| {
+        let features = &base.host(end)?.device.features;
+        let is_off = |of: &str| features.get(of) == Some(&false) || is_requested_off(base, end);
+        let off = FEATURES.iter().filter(|(feature, _)| is_off(feature));
+        let names: Vec<&str> = off.map(|(_, name)| *name).collect();
+        (!names.is_empty()).then_some((names, Some(end)))
+    };
     let ends = [Role::Sender, Role::Receiver].into_iter();
-    let each: Vec<How> = ends
-        .filter_map(|end| {
-            let device = &base.host(end)?.device;
-            let is_off = |feature| {
-                device.features.get(feature) == Some(&false) || is_requested_off(base, end)
-            };
-            let off = FEATURES.iter().filter(|(feature, _)| is_off(*feature));
-            let all: Vec<String> = off.map(|(_, name)| format!("{name} on")).collect();
-            let command = format!("ethtool -K {} {}", device.name, all.join(" "));
-            let list = all.join(", ");
-            let label = format!("{list} at the {}", base.place(end));
-            let how = host(
-                label,
-                &[("offloads", &base.typed(end, &list))],
+    let each: Vec<_> = ends.filter_map(off_at).collect();
+    let both = (each.len() > 1).then(|| (FEATURES.map(|(_, name)| name).to_vec(), None));
+    let offer = |(names, end): (Vec<&str>, Option<Role>)| {
+        let all: Vec<String> = names.iter().map(|name| format!("{name} on")).collect();
+        let (list, command) = (all.join(", "), format!("ethtool -K DEV {}", all.join(" ")));
+        let (place, typed, command) = match end {
+            Some(end) => (
+                format!("the {}", base.place(end)),
+                base.typed(end, &list),
                 base.at(end, &command),
-            );
-            (!all.is_empty()).then_some(How {
-                restores: true,
-                ..how
-            })
-        })
-        .collect();
-    let both = (each.len() > 1).then(|| {
-        let list: Vec<String> = FEATURES
-            .iter()
-            .map(|(_, name)| format!("{name} on"))
-            .collect();
-        let command = base.at_both(&format!("ethtool -K DEV {}", list.join(" ")));
-        let list = list.join(", ");
-        let label = format!("{list} at both hosts");
-        How {
+            ),
+            None => (
+                "both hosts".to_owned(),
+                list.clone(),
+                base.at_both(&command),
+            ),
+        };
+        Ok(How {
             restores: true,
-            ..host(label, &[("offloads", &list)], command)
-        }
-    });
-    both.into_iter().chain(each).map(Ok).collect()
+            ..host(
+                format!("{list} at {place}"),
+                &[("offloads", &typed)],
+                command,
+            )
+        })
+    };
+    both.into_iter().chain(each).map(offer).collect()
 }
 
 /// Whether the run itself requests that offloads of an endpoint's host are off.
@@ -157,19 +154,14 @@ pub(in crate::experiment) fn segments(base: &Base) -> Vec<Offer> {
             "do not set TCP_MAXSEG",
         )));
     }
-    if mtu_bytes >= JUMBO {
-        return offers;
+    if mtu_bytes < JUMBO && base.lab.is_none() {
+        let command = base.at_both(&format!("ip link set DEV mtu {JUMBO}"));
+        let reason = "the connection to the other host may use this interface, and a change of its MTU can interrupt it";
+        offers.push(Err((
+            host(format!("MTU {JUMBO}"), &[], command),
+            reason.to_owned(),
+        )));
     }
-    let untried = |reason: String| NotTried::new(format!("MTU {JUMBO}"), reason);
-    offers.push(Err(match base.lab {
-        None => NotTried {
-            command: Some(base.at_both(&format!("ip link set DEV mtu {JUMBO}"))),
-            ..untried("the connection to the other host may use this interface, and a change of its MTU can interrupt it".to_owned())
-        },
-        Some(_) => untried(format!(
-            "the links of the lab carry {mtu_bytes}; --mtu builds them for more"
-        )),
-    }));
     offers
 }
 

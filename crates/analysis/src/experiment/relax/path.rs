@@ -3,8 +3,7 @@
 use bitcost_model::record::Role;
 
 use crate::experiment::base::Base;
-use crate::experiment::change::{Offer, program};
-use crate::explain::NotTried;
+use crate::experiment::change::{Offer, host, program, refused};
 
 /// What the kernel has where it is not loaded yet.
 const OFTEN_LOADABLE: &str = "bbr";
@@ -33,27 +32,26 @@ pub(in crate::experiment) fn congestion_controls(base: &Base) -> Vec<Offer> {
         })
         .collect();
     if !names.contains(&OFTEN_LOADABLE) {
-        offers.push(Err(NotTried {
-            command: Some(format!("modprobe tcp_{OFTEN_LOADABLE}")),
-            ..NotTried::new(OFTEN_LOADABLE, "the sender's kernel has not loaded it")
-        }));
+        let command = base.at(Role::Sender, &format!("modprobe tcp_{OFTEN_LOADABLE}"));
+        let how = host(OFTEN_LOADABLE, &[], command);
+        offers.push(Err((
+            how,
+            "the sender's kernel has not loaded it".to_owned(),
+        )));
     }
     offers
 }
 
 /// The queue in front of a slow link.
 pub(in crate::experiment) fn queue_limits(base: &Base) -> Vec<Offer> {
-    let untried = |reason| NotTried::new("a longer queue in front of the slowest link", reason);
+    let label = "a longer queue in front of the slowest link";
     let Some(lab) = &base.lab else {
-        return vec![Err(untried(
-            "it may be at a host that is not reached from here",
-        ))];
+        let reason = "it may be at a host that is not reached from here";
+        return vec![refused(label, reason)];
     };
     if lab.running.is_some() {
-        return vec![Err(NotTried {
-            command: Some("bitcost lab set LAB DEVICE queue_limit=…".to_owned()),
-            ..untried("the lab is running, and other programs use it")
-        })];
+        let reason = "others use the running lab (bitcost lab set LAB DEVICE queue_limit=…)";
+        return vec![refused(label, reason)];
     }
     let bdp = lab.path().and_then(|path| path.bdp_bytes());
     let limits = bdp.map(|bdp| TIMES.map(|times| (bdp as f64 * times / PACKET_BYTES).ceil()));

@@ -162,11 +162,9 @@ fn unseen(signals: &Signals) -> Option<Candidate> {
     let evidence = datagrams(signals, "lost where nothing counted drops", unseen)?;
     let lost = in_bursts(signals, PATH_LOSS.suspect(0.9, evidence));
     Some(match loss.largest {
-        Some(most) => lost
-            .with_detail("fragmentation: a datagram is lost when one of its fragments is")
-            .with_remedy(&format!(
-                "use messages that fit one packet (-l {most} or less)"
-            )),
+        Some(_) => {
+            lost.with_detail("fragmentation: a datagram is lost when one of its fragments is")
+        }
         None => lost,
     })
 }
