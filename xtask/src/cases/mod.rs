@@ -8,6 +8,7 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use bitcost_render::explained::REMEDIES;
 
 use crate::programs::{append, given_or_built, remedied, require};
 use case::{Own, Table};
@@ -64,9 +65,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// The length of a test, in seconds, and the most remedies that are tried.
+/// The length of a test, in seconds.
 const SECONDS: f64 = 4.0;
-const MOST: usize = 6;
 
 /// Tests as it is, with the cure, and with one remedy after the other until one is useful.
 fn tested(row: &mut Row, own: &Own, field: &Field) -> Result<()> {
@@ -111,9 +111,11 @@ fn tested(row: &mut Row, own: &Own, field: &Field) -> Result<()> {
 fn try_remedies(row: &mut Row, own: &Own, field: &Field, more: &str) -> Result<()> {
     let words: Vec<String> = own.test.split(' ').map(str::to_owned).collect();
     let remedies = row.verdict["remedies"].as_array().cloned();
+    let remedies = remedies.into_iter().flatten();
     // The case as it is, until a command changes it.
     let mut unchanged = None;
-    for remedy in remedies.into_iter().flatten().take(MOST) {
+    // As many as a test says.
+    for remedy in remedies.take(REMEDIES) {
         // The command where the test or the service refuses the options.
         let options = remedied(&words, &remedy).map(|test| (test, false));
         let command = remedy["command"].is_string();

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use bitcost_model::shell::shell_word;
 use bitcost_testkit::process::within;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
@@ -146,8 +147,11 @@ impl<'a> Stand<'a> {
         };
         let command = remedy["command"].as_str().unwrap_or_default();
         namespaces.iter().try_for_each(|namespace| {
-            let line = format!("ip netns exec {PREFIX}{namespace} {command}");
-            output(&mut self.shell(&line)).map(drop)
+            let shell = format!(
+                "ip netns exec {PREFIX}{namespace} sh -c {}",
+                shell_word(command)
+            );
+            output(&mut self.shell(&shell)).map(drop)
         })
     }
 

@@ -66,11 +66,14 @@ impl Row {
         }
     }
 
+    fn is_more_better(&self) -> bool {
+        self.measured.ends_with("mbps") || self.measured.ends_with("second")
+    }
+
     /// The logarithm of a value ÷ that before, positive where it is better. Of a loss of nothing there is none.
     fn gain(&self, value: Option<f64>) -> Option<f64> {
         let gain = (value?.max(0.01) / self.before?.max(0.01)).ln();
-        let is_more_better = self.measured.ends_with("mbps") || self.measured.ends_with("second");
-        Some(if is_more_better { gain } else { -gain })
+        Some(if self.is_more_better() { gain } else { -gain })
     }
 
     /// The value with the part of the remedy that gains most, and its gain.
@@ -78,6 +81,15 @@ impl Row {
         let tried = self.tried.iter();
         let gains = tried.filter_map(|(_, value)| Some(((*value)?, self.gain(*value)?)));
         gains.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Whether a value is most of what the cure brings: of a rate where there was none, most of that rate.
+    fn reaches(&self, value: f64, gain: f64, cure: f64) -> bool {
+        let came_from_none = self.before == Some(0.0) && self.is_more_better();
+        match self.cured.filter(|_| came_from_none) {
+            Some(cured) => value >= USEFUL * cured,
+            None => gain >= USEFUL * cure,
+        }
     }
 
     /// Whether a remedy brings most of what the cure brings, or says in words what no end can do; absent where the cure
@@ -88,7 +100,8 @@ impl Row {
         let words = remedies.into_iter().flatten().map(|one| &one["words"]);
         let mut said = words.filter_map(Value::as_str).map(str::to_lowercase);
         let names = said.any(|words| self.cure_words.iter().any(|word| words.contains(word)));
-        Some(names || self.best().is_some_and(|(_, gain)| gain >= USEFUL * cure))
+        let best = self.best();
+        Some(names || best.is_some_and(|(value, gain)| self.reaches(value, gain, cure)))
     }
 
     /// What the experiments showed of the verdict: `proved`, `refuted`, `likely` and so on.
