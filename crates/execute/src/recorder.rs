@@ -1,7 +1,7 @@
 //! Writes each event to the log, and then reports it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::Findings;
@@ -170,7 +170,7 @@ impl<'a> Recorder<'a> {
                 allows,
                 progress: &mut *self.progress,
                 rounds: 0,
-                ended: BTreeMap::new(),
+                last: Vec::new(),
             };
             let Some(found) = search(&mut bench, (study, plan, cell), lab)? else {
                 return Ok(());

@@ -1,6 +1,6 @@
 //! Executes a study from its first run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -106,7 +106,7 @@ impl<'a> Start<'a> {
                 allows,
                 progress,
                 rounds: 0,
-                ended: BTreeMap::new(),
+                last: Vec::new(),
             };
             executed.ending = match (look(&mut bench, findings), self.experiment) {
                 (Ok(None), Some(experiment)) => experiment.make(&mut bench, findings, &place),

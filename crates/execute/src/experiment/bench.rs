@@ -1,6 +1,6 @@
 //! Where the runs of an experiment are made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use bitcost_analysis::experiment::{Base, Change, How, Round, Run};
@@ -33,8 +33,8 @@ pub struct Bench<'a, 'b> {
     pub progress: &'a mut dyn Progress,
     /// The rounds that were begun.
     pub rounds: u32,
-    /// The events of the last run with each change.
-    pub ended: BTreeMap<Changes, Vec<Event>>,
+    /// The events of the last run.
+    pub last: Vec<Event>,
 }
 
 impl Bench<'_, '_> {
@@ -103,7 +103,7 @@ impl Bench<'_, '_> {
                 let conditions = &round.conditions[place];
                 let change = place.checked_sub(1).map(|place| &round.changes[place].how);
                 let settings = change.map_or_else(Changes::new, |how| how.settings.clone());
-                let Some(outcome) = self.run(&settings, conditions)? else {
+                let Some(outcome) = self.run(conditions)? else {
                     return Ok(Ending::Interrupted);
                 };
                 let measured = outcome.as_ref().map_err(|why| why.0.clone());
@@ -128,19 +128,14 @@ impl Bench<'_, '_> {
     /// Makes one run with these changes; absent where the user stopped it.
     pub(super) fn run(
         &mut self,
-        changes: &Changes,
         conditions: &Conditions,
     ) -> Result<Option<Result<Run, Unavailable>>, ExecuteError> {
-        let ended = self.run_to_end(changes, conditions)?;
+        let ended = self.run_to_end(conditions)?;
         Ok(ended.map(|outcome| outcome.and_then(|run| run)))
     }
 
     /// The same, where a run without a figure, such as one in which nothing arrived, is apart from one that failed.
-    pub(super) fn run_to_end(
-        &mut self,
-        changes: &Changes,
-        conditions: &Conditions,
-    ) -> Result<Ended, ExecuteError> {
+    pub(super) fn run_to_end(&mut self, conditions: &Conditions) -> Result<Ended, ExecuteError> {
         let (facts, plan) = (self.facts, Plan::of_one(conditions.clone()));
         let mut outcome = Err(Unavailable("it has no result".to_owned()));
         let mut events = Vec::new();
@@ -156,7 +151,7 @@ impl Bench<'_, '_> {
             Ok(())
         };
         let ending = self.session.execute(&plan, &BTreeSet::new(), &mut sink)?;
-        self.ended.insert(changes.clone(), events);
+        self.last = events;
         Ok((ending == Ending::Complete).then_some(outcome))
     }
 
@@ -188,12 +183,11 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// What the last run with these changes shows, as a test of its own. `place` is the event that describes the hosts.
-    pub fn found(
-        &self,
+    /// What the last run shows, as a test of its own. `place` is the event that describes the hosts.
+    fn found(
+        &mut self,
         (first, place): (&Findings, &Event),
         conditions: &Conditions,
-        changes: &Changes,
     ) -> Result<Findings, ExecuteError> {
         let summary = &first.summary;
         let plan = Plan::of_one(conditions.clone());
@@ -210,7 +204,7 @@ impl Bench<'_, '_> {
             Event::Planned { plan },
             place.clone(),
         ];
-        events.extend(self.ended.get(changes).cloned().unwrap_or_default());
+        events.append(&mut self.last);
         let found = Findings::of_events(first.name.clone(), events);
         found.map_err(|error| ExecuteError::Usage(error.to_string()))
     }
@@ -226,8 +220,8 @@ impl Bench<'_, '_> {
             mode_auto: false,
             ..conditions.clone()
         };
-        let outcome = self.run(&changes, &conditions)?;
-        let found = self.found((first, place), &conditions, &changes)?;
+        let outcome = self.run(&conditions)?;
+        let found = self.found((first, place), &conditions)?;
         let base = Base::of(&found).filter(|_| outcome.is_some());
         let measured = base.as_ref().ok_or_else(|| "it has no result".to_owned());
         self.tried(changes, &conditions, measured.map(|base| (base.rate, None)))?;

@@ -55,7 +55,7 @@ fn tried(bench: &mut Bench, hole: &mut BlackHole) -> Result<Option<f64>, Stopped
             conditions.warmup_ms = 0;
         }
         let settings = settings(&conditions);
-        let ended = bench.run_to_end(&settings, &conditions);
+        let ended = bench.run_to_end(&conditions);
         let outcome = ended.map_err(Stopped::Failed)?.ok_or(Stopped::ByUser)?;
         let told = outcome.as_ref().and_then(|run| run.as_ref());
         let told = told.map(|run| (run.rate, run.cost));

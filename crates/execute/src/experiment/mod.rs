@@ -9,9 +9,11 @@ mod search;
 
 use std::time::Duration;
 
-use bitcost_analysis::experiment::Base;
+use bitcost_analysis::experiment::{Base, How};
+use bitcost_analysis::explain::Limiter;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
+use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::search::{Decision, Goal};
 
@@ -19,6 +21,26 @@ pub use self::bench::{Allows, Bench};
 pub use self::black_hole::look;
 pub use self::search::search;
 use crate::error::ExecuteError;
+
+/// The least time of the test with the change that was fastest, in milliseconds: enough for a verdict on what limits then.
+const AFTER_MS: u32 = 1000;
+
+/// What limits a test with a change.
+fn after(
+    bench: &mut Bench,
+    (findings, place): (&Findings, &Event),
+    base: &Base,
+    how: &How,
+) -> Result<(Ending, Option<Limiter>), ExecuteError> {
+    let changed = bench.changed(base, Some(how), false)?;
+    let conditions = Conditions {
+        duration_ms: changed.duration_ms.max(AFTER_MS),
+        ..changed
+    };
+    let settings = how.settings.clone();
+    let (ending, tested) = bench.test((findings, place), &conditions, settings)?;
+    Ok((ending, tested.and_then(|(_, after)| after.named)))
+}
 
 /// The experiments that follow a test.
 #[derive(Clone, Copy, Debug)]
@@ -48,11 +70,13 @@ impl Experiment {
         };
         match self {
             Experiment::Prove(budget) => {
-                let (mut proof, fastest, ending) = prove::prove(bench, &base, budget)?;
-                if let Some(how) = fastest.filter(|_| proof.limiter().is_some()) {
-                    let conditions = bench.changed(&base, Some(&how), false)?;
-                    let after = bench.found((findings, place), &conditions, &how.settings)?;
-                    proof.then = Base::of(&after).and_then(|after| after.named);
+                let (mut proof, fastest, mut ending) = prove::prove(bench, &base, budget)?;
+                let is_proved = ending == Ending::Complete && proof.limiter().is_some();
+                if let Some(how) = fastest.filter(|_| is_proved) {
+                    match after(bench, (findings, place), &base, &how) {
+                        Ok((ended, then)) => (ending, proof.then) = (ended, then),
+                        Err(error) => bench.failed(&error),
+                    }
                 }
                 bench.decide(Decision::Bottleneck(serde_json::json!(proof)))?;
                 findings.prove(proof);
