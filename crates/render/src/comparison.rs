@@ -31,6 +31,9 @@ pub fn comparison(comparison: &Comparison, is_whole: bool) -> Vec<Block> {
     blocks
 }
 
+/// The most times as many runs that are worth a sentence.
+const MOST_TIMES: f64 = 1000.0;
+
 /// What decides a comparison that found nothing and leaves something open, and how long it takes.
 fn to_decide(comparison: &Comparison) -> Option<String> {
     let has_found = comparison
@@ -39,12 +42,29 @@ fn to_decide(comparison: &Comparison) -> Option<String> {
     let is_open = comparison.count(Verdict::CannotTell) > 0 && !has_found;
     let threshold = comparison.threshold_pct;
     let smallest = comparison.smallest_pct().filter(|_| is_open)?;
+    let shown = format!(
+        "These runs show changes from {} % on.",
+        number::plain(smallest)
+    );
     let times = (smallest / threshold).powi(2).ceil().max(2.0);
-    let time = Duration::from_secs_f64(2.0 * times * comparison.seconds);
+    if times > MOST_TIMES {
+        return Some(shown);
+    }
+    let how = match comparison.is_within {
+        true => "as many blocks (`--blocks`)",
+        false => {
+            "as many on each side, taken together with --old and --new; interleaved (`--against`), fewer"
+        }
+    };
+    let time = match comparison.seconds > 0.0 {
+        true => format!(
+            " ({})",
+            show_duration(Duration::from_secs_f64(2.0 * times * comparison.seconds))
+        ),
+        false => String::new(),
+    };
     Some(format!(
-        "These runs show changes from {} % on. For {threshold} % it takes about {times} times as many on each side ({}), taken together with --old and --new; interleaved (`--against`), fewer",
-        number::plain(smallest),
-        show_duration(time)
+        "{shown} For {threshold} % it takes about {times} times {how}{time}"
     ))
 }
 

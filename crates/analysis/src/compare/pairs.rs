@@ -87,8 +87,15 @@ pub fn across(
 
 /// How long the runs of an execution take.
 fn seconds(execution: &Findings) -> f64 {
-    let planned = |run: &RunRow| execution.summary.planned.get(run.cell);
-    let runs = execution.summary.runs.iter().filter_map(planned);
+    let summary = &execution.summary;
+    // How long a run of another program took is not known.
+    let planned = |run: &RunRow| {
+        summary
+            .planned
+            .get(run.cell)
+            .filter(|_| !summary.is_imported)
+    };
+    let runs = summary.runs.iter().filter_map(planned);
     let time = |cell: &Cell| cell.conditions.warmup_ms + cell.conditions.duration_ms;
     let of = |cell| f64::from(time(cell)) / 1e3 + RUN_OVERHEAD.as_secs_f64();
     runs.map(of).sum()

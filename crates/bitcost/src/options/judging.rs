@@ -64,7 +64,7 @@ impl Judging {
         match judged.iter().filter(is_open).count() {
             0 => Ok(()),
             open => Err(Failure::Undecided(format!(
-                "cannot tell whether {open} of {} are worse: their intervals are too wide; more blocks make them narrower (--blocks), or judge fewer metrics (--metric) or a larger change (--threshold)",
+                "cannot tell whether {open} of {} are worse: their intervals are too wide; more blocks (--blocks) or tests make them narrower, or judge fewer metrics (--metric) or a larger change (--threshold)",
                 counted(judged.len(), "figure")
             ))),
         }
