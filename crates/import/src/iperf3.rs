@@ -257,7 +257,9 @@ impl<'a> Test<'a> {
     /// the client's.
     fn figures(&self, run: &mut Run) {
         let back = Some(self.sums(true)).filter(|_| self.way.direction == Direction::Both);
-        let received_back = back.and_then(|back| back.received.or(back.derived()));
+        let received_back = back
+            .and_then(|back| back.received.or(back.derived()))
+            .filter(|rate| *rate > 0.0);
         run.sums(&self.sums(false), received_back);
         for (name, raw) in &self.end.node("cpu_utilization_percent").0 {
             let (is_remote, own) = (name.starts_with("remote"), self.way.own());

@@ -239,10 +239,7 @@ impl Run {
             ("retransmits", own.again),
             ("loss_pct", own.loss_pct),
             ("jitter_us", own.jitter_us),
-            (
-                "background_throughput_mbps",
-                received_back.filter(|rate| *rate > 0.0),
-            ),
+            ("background_throughput_mbps", received_back),
         ] {
             self.figure(name, value);
         }

@@ -238,6 +238,8 @@ struct Reader<'a> {
     /// What is known of the run that is being read.
     run: Option<Run>,
     rates: Vec<Rate>,
+    /// Whether there are sums of all flows in an interval, of each way.
+    has_sums: [bool; 2],
     /// Those of which lines that may be totals are, and those with intervals after the first.
     flows: HashSet<(i32, bool, Option<bool>)>,
     going: HashSet<(i32, bool)>,
@@ -355,6 +357,12 @@ impl Reader<'_> {
         if self.flows.len().max(self.going.len()) > MOST_FLOWS {
             return Err(format!("line {number}: more than {MOST_FLOWS} flows"));
         }
+        // Sums hold the intervals of each flow.
+        let has_sum = &mut self.has_sums[usize::from(rate.is_back)];
+        *has_sum |= rate.is_sum();
+        if *has_sum && !rate.is_sum() && !rate.may_be_total() {
+            return Ok(());
+        }
         let is_kept = self.rates.len() < MOST_RATES;
         if is_kept || rate.may_be_total() && self.rates.len() < 2 * MOST_RATES {
             self.rates.push(rate);
@@ -461,6 +469,7 @@ impl Reader<'_> {
         let is_total = |rate: &Rate| {
             rate.end.is_some() || may_be(rate) && is_whole(rate) && seen.insert(rate.flow())
         };
+        self.has_sums = [false; 2];
         let rates = std::mem::take(&mut self.rates).into_iter().rev();
         let (mut totals, mut intervals): (Vec<Rate>, Vec<Rate>) = rates.partition(is_total);
         totals.reverse();
