@@ -88,10 +88,6 @@ pub const RETIRED: &[(&str, &str)] = &[
         "`bitcost lab exec NODE ping` runs the system's in a node of a lab",
     ),
     (
-        "within_run_pct between_runs_factor",
-        "each figure of `cells` has `low` and `high`",
-    ),
-    (
         "--in-pod",
         "the hosts of a mesh in a cluster are its nodes: `--node-selector`",
     ),
@@ -112,20 +108,16 @@ pub const RETIRED: &[(&str, &str)] = &[
         "`bitcost report` draws a run of each cell over time, and `show --rows intervals` prints every run",
     ),
     (
-        "shell",
-        "`bitcost lab exec NODE` starts a program in a node, and `bitcost lab set` and `show` change and draw the lab",
-    ),
-    (
         "--hints",
-        "`bitcost test` names the queue, the burst or the delay that limits",
+        "`bitcost test` names the buffer or the queue that limits",
     ),
     (
         "governor",
         "`cpupower frequency-set -g NAME` sets it for all runs alike",
     ),
     (
-        "--size",
-        "write the hosts and links in a lab file; `bitcost lab presets switch` prints one",
+        "--size size",
+        "of messages it is `--message-size`; of labs, write the hosts and links in a lab file; `bitcost lab presets switch` prints one",
     ),
     ("--from", "use `bitcost studies NAME > FILE`"),
     (
@@ -136,11 +128,6 @@ pub const RETIRED: &[(&str, &str)] = &[
         "--executions --pause",
         "repeat the command in a loop of the shell, with `sleep` between",
     ),
-    (
-        "congestion_window_clamp",
-        "`ip route get ADDRESS` shows a `cwnd` with `lock`, and `ss -ti` a window that stands still",
-    ),
-    ("no_effect", "runs name the offloads that are not in effect"),
 ];
 
 /// That a name is gone and what to use instead, as a sentence.
