@@ -8,7 +8,7 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use bitcost_render::explained::REMEDIES;
+use bitcost_render::explained::{REMEDIES, UNTRIED};
 
 use crate::programs::{append, given_or_built, remedied, require};
 use case::{Own, Table};
@@ -107,15 +107,28 @@ fn tested(row: &mut Row, own: &Own, field: &Field) -> Result<()> {
     judged.map(drop)
 }
 
+/// The remedies that the screen of a test says: those that gained, else the first ones.
+fn said(verdict: &serde_json::Value) -> Vec<serde_json::Value> {
+    let all = verdict["remedies"].as_array().cloned().unwrap_or_default();
+    let gains = |one: &serde_json::Value| one["gain"].is_object();
+    let gained = all.first().is_some_and(gains);
+    let most = match gained || verdict["confidence"] == "proved" {
+        true => REMEDIES,
+        false => UNTRIED,
+    };
+    all.into_iter()
+        .filter(|one| gains(one) == gained)
+        .take(most)
+        .collect()
+}
+
 /// Tests with one remedy after the other until one is useful.
 fn try_remedies(row: &mut Row, own: &Own, field: &Field, more: &str) -> Result<()> {
     let words: Vec<String> = own.test.split(' ').map(str::to_owned).collect();
-    let remedies = row.verdict["remedies"].as_array().cloned();
-    let remedies = remedies.into_iter().flatten();
+    let remedies = said(&row.verdict);
     // The case as it is, until a command changes it.
     let mut unchanged = None;
-    // As many as a test says.
-    for remedy in remedies.take(REMEDIES) {
+    for remedy in remedies {
         // The command where the test or the service refuses the options.
         let options = remedied(&words, &remedy).map(|test| (test, false));
         let command = remedy["command"].is_string();

@@ -7,7 +7,8 @@ mod text;
 
 pub use json::explanation_json;
 pub use text::{
-    REMEDIES, cell_text, evidence_text, explanation_folded, explanation_lines, explanation_text,
+    REMEDIES, UNTRIED, cell_text, evidence_text, explanation_folded, explanation_lines,
+    explanation_text,
 };
 
 pub(crate) use bottleneck::{Bottleneck, Share};

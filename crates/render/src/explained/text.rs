@@ -126,7 +126,7 @@ fn why(cell: &ExplainedCell) -> String {
 
 /// The most remedies that are said; and of those that nobody tried, where the limiter is not proved.
 pub const REMEDIES: usize = 4;
-const UNTRIED: usize = 2;
+pub const UNTRIED: usize = 2;
 
 /// What to change about what limited a cell: what was tried and gained most, else what may. Absent where nothing is to be
 /// done.
