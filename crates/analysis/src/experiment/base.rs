@@ -6,6 +6,7 @@ use bitcost_model::host_settings::HostSetting;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::record::Role;
 use bitcost_model::search::Goal;
+use bitcost_model::shell::shell_word;
 use bitcost_model::study::LabSpec;
 
 use crate::cells::RunRow;
@@ -283,7 +284,10 @@ impl Base {
         let device = self.host(end).map_or("DEV", |host| &host.device.name);
         let host = Some(self.host_role(end));
         let words = format!("at the {}", self.place(end));
-        (command.replace("DEV", device), Place { host, words })
+        (
+            command.replace("DEV", &shell_word(device)),
+            Place { host, words },
+        )
     }
 
     /// A command for both hosts, where `DEV` is the interface of each.
@@ -291,7 +295,10 @@ impl Base {
         let device = |end| self.host(end).map_or("DEV", |host| &host.device.name);
         let [sender, receiver] = [Role::Sender, Role::Receiver].map(device);
         let (command, words) = match sender == receiver || !command.contains("DEV") {
-            true => (command.replace("DEV", sender), "at both hosts".to_owned()),
+            true => (
+                command.replace("DEV", &shell_word(sender)),
+                "at both hosts".to_owned(),
+            ),
             false => (
                 command.to_owned(),
                 format!("at both hosts, where DEV is {sender} and {receiver}"),

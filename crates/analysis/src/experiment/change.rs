@@ -85,7 +85,7 @@ pub struct How {
 }
 
 /// A change, or one that cannot be tried, and why.
-pub(super) type Offer = Result<How, (How, String)>;
+pub(super) type Offer = Result<How, Box<(How, String)>>;
 
 impl How {
     /// What keeps it, with where that is run.
@@ -119,9 +119,14 @@ pub(super) fn with(base: &How, level: &How) -> How {
     }
 }
 
-/// A change that cannot be tried.
+/// A change that cannot be tried, and why.
+pub(super) fn cannot(how: How, reason: impl Into<String>) -> Offer {
+    Err(Box::new((how, reason.into())))
+}
+
+/// One of which nothing but its label is known.
 pub(super) fn refused(label: impl Into<String>, reason: impl Into<String>) -> Offer {
-    Err((program(label, &[], ""), reason.into()))
+    cannot(program(label, &[], ""), reason)
 }
 
 /// A change that the program itself can make.

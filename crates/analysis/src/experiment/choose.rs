@@ -44,7 +44,10 @@ impl Offers {
         (base, done): (&Base, &[String]),
         possible: Possible,
     ) {
-        let (how, refused) = offer.map_or_else(|(how, why)| (how, Some(why)), |how| (how, None));
+        let (how, refused) = match offer {
+            Ok(how) => (how, None),
+            Err(cannot) => (cannot.0, Some(cannot.1)),
+        };
         let needs_root = how.place.is_some() && !base.is_root();
         let refused = refused.or_else(|| match needs_root {
             true => Some("it needs root at both hosts".to_owned()),
@@ -178,7 +181,8 @@ pub fn relaxing(
     let mut offers = Offers::default();
     for row in &CHANGES {
         // Each flow has the rate that is kept: with more of them the rate is another one.
-        let is_other_rate = goal == Goal::Cost && row.name == FLOWS;
+        let keeps_rate = goal == Goal::Cost || requested(&base.conditions).is_some();
+        let is_other_rate = keeps_rate && row.name == FLOWS;
         if row.relaxes() && !is_other_rate && is_own(row) == (stage == 0) {
             for offer in row.offers(base) {
                 offers.add(row, offer, (base, done), possible);

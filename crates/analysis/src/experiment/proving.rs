@@ -44,13 +44,16 @@ impl<'a> Proving<'a> {
             return None;
         }
         let judged = self.judged(None);
+        let is_faster = judged.fastest().is_some();
+        let is_proved = judged.proves();
+        if judged.is_contradicted {
+            return None;
+        }
         // A path that carries so many packets is slower with what fills it, too.
         if let Some(one) = judged.of_packets() {
             return Some((vec![one.change.clone()], PAIRS - one.tried.blocks));
         }
-        let is_faster = judged.fastest().is_some();
-        let is_proved = judged.proves();
-        if judged.is_contradicted || (is_proved && (is_faster || self.stage > 1)) {
+        if is_proved && (is_faster || self.stage > 1) {
             return None;
         }
         // More flows are faster whatever holds one of them, and less of a resource does not say what helps: what does comes

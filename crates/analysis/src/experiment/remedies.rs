@@ -4,6 +4,7 @@
 use bitcost_model::conditions::Workload;
 use bitcost_model::record::Role;
 use bitcost_model::settings::{Setting, find, options};
+use bitcost_model::shell::shell_word;
 
 use super::base::Base;
 use super::change::Offer;
@@ -86,7 +87,7 @@ fn own_shaper(base: &Base) -> Option<Remedy> {
     let mut queues = own.qdiscs.iter();
     let shapes = queues.any(|queue| SHAPERS.iter().any(|kind| queue.contains(kind)));
     (base.lab.is_none() && shapes).then(|| Remedy {
-        command: Some(format!("tc qdisc del dev {device} root")),
+        command: Some(format!("tc qdisc del dev {} root", shell_word(device))),
         host: Some(base.host_role(Role::Sender)),
         ..in_words(&format!("a higher rate at {device}, or no shaper"))
     })
@@ -101,7 +102,7 @@ fn in_words(words: &str) -> Remedy {
 
 /// A change of the table as something to do.
 fn of_offer(offer: Offer) -> Remedy {
-    let how = offer.unwrap_or_else(|(how, _)| how);
+    let how = offer.unwrap_or_else(|cannot| cannot.0);
     let is_added = how.removes.is_none() && !how.settings.is_empty();
     Remedy {
         words: how.label,
@@ -201,6 +202,7 @@ pub(crate) fn of_black_hole(cell: &ExplainedCell) -> Vec<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::change::cannot;
     use crate::experiment::change::host;
     use crate::explain::{
         Candidate, Confidence, Decision, ExplainedRun, Outcome, Proof, RunFigures, Verdict, limiter,
@@ -291,7 +293,7 @@ mod tests {
         let of = |command| {
             let how = host("a", &[], command);
             let kept = how.kept();
-            let remedy = of_offer(Err((how, String::new())));
+            let remedy = of_offer(cannot(how, ""));
             (remedy.command.unwrap_or_default(), remedy.host, kept)
         };
         let command = "sysctl -w a=1";

@@ -57,10 +57,10 @@ fn path_mtu(end: &EndpointRecord) -> Option<u32> {
 
 /// What it means that datagrams do not fit the path, and the largest that do; absent where they fit.
 pub fn in_fragments(run: &RunView) -> Option<(String, u32)> {
-    let known = [run.sender, run.receiver].into_iter().filter_map(path_mtu);
-    let mut ends = [run.sender, run.receiver].into_iter();
-    let hop = ends.find_map(|end| actual(end, NARROW_HOP));
-    run.conditions.in_fragments(known.min()?, hop)
+    let known = [run.sender, run.receiver].into_iter();
+    let known = known.filter_map(|end| Some((path_mtu(end)?, actual(end, NARROW_HOP))));
+    let (mtu_bytes, hop) = known.min_by_key(|(mtu_bytes, _)| *mtu_bytes)?;
+    run.conditions.in_fragments(mtu_bytes, hop)
 }
 
 /// The difference of the window's rate from the requested one, in per cent of the requested one.

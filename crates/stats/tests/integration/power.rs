@@ -26,8 +26,10 @@ impl Draw {
     }
 }
 
+type Noise = fn(&mut Draw) -> f64;
+
 /// Logarithms of values that vary by 4 %; in two modes 10 % apart; with one of ten a third too low.
-const NOISE: [(&str, fn(&mut Draw) -> f64); 3] = [
+const NOISE: [(&str, Noise); 3] = [
     ("normal, 4 %", |draw| 0.04 * draw.normal()),
     ("two modes 10 % apart, each 2 %", |draw| {
         0.02 * draw.normal() + if draw.unit() < 0.5 { 0.1 } else { 0.0 }

@@ -2,7 +2,7 @@
 
 use crate::experiment::base::Base;
 use crate::experiment::buffer::{Buffer, RECEIVE, SEND};
-use crate::experiment::change::{How, Offer, host, program, refused};
+use crate::experiment::change::{How, Offer, cannot, host, program, refused};
 
 /// Larger buffers, as multiples of what fills the path.
 const TIMES: [f64; 3] = [2.0, 4.0, 8.0];
@@ -74,10 +74,10 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
             let keep = format!("setsockopt({}, {bytes})", buffer.option);
             let command = base.at(buffer.end, &format!("sysctl -w {}={bytes}", buffer.most));
             offers.push(match is_over(most) {
-                true => Err((
+                true => cannot(
                     host(label, &[], command),
                     format!("{} allows less", buffer.most),
-                )),
+                ),
                 false => Ok(program(label, &[(buffer.setting, &typed)], keep)),
             });
         } else if is_over(tuned) {

@@ -5,7 +5,7 @@ use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads};
 use bitcost_model::record::Role;
 
 use crate::experiment::base::{Base, Place};
-use crate::experiment::change::{How, Offer, host, program};
+use crate::experiment::change::{How, Offer, cannot, host, program};
 
 /// The features that make and take super-packets, by the kernel's names, and by ethtool's.
 const FEATURES: [(&str, &str); 3] = [
@@ -157,10 +157,7 @@ pub(in crate::experiment) fn segments(base: &Base) -> Vec<Offer> {
     if mtu_bytes < JUMBO && base.lab.is_none() {
         let command = base.at_both(&format!("ip link set DEV mtu {JUMBO}"));
         let reason = "the connection to the other host may use this interface, and a change of its MTU can interrupt it";
-        offers.push(Err((
-            host(format!("MTU {JUMBO}"), &[], command),
-            reason.to_owned(),
-        )));
+        offers.push(cannot(host(format!("MTU {JUMBO}"), &[], command), reason));
     }
     offers
 }

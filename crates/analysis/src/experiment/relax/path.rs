@@ -3,7 +3,7 @@
 use bitcost_model::record::Role;
 
 use crate::experiment::base::Base;
-use crate::experiment::change::{Offer, host, program, refused};
+use crate::experiment::change::{Offer, cannot, host, program, refused};
 
 /// What the kernel has where it is not loaded yet.
 const OFTEN_LOADABLE: &str = "bbr";
@@ -34,10 +34,7 @@ pub(in crate::experiment) fn congestion_controls(base: &Base) -> Vec<Offer> {
     if !names.contains(&OFTEN_LOADABLE) {
         let command = base.at(Role::Sender, &format!("modprobe tcp_{OFTEN_LOADABLE}"));
         let how = host(OFTEN_LOADABLE, &[], command);
-        offers.push(Err((
-            how,
-            "the sender's kernel has not loaded it".to_owned(),
-        )));
+        offers.push(cannot(how, "the sender's kernel has not loaded it"));
     }
     offers
 }
