@@ -112,14 +112,18 @@ fn said(verdict: &serde_json::Value) -> Vec<serde_json::Value> {
     let all = verdict["remedies"].as_array().cloned().unwrap_or_default();
     let gains = |one: &serde_json::Value| one["gain"].is_object();
     let gained = all.first().is_some_and(gains);
+    let is_of_flows = |one: &serde_json::Value| {
+        one["options"]
+            .as_str()
+            .is_some_and(|is| is.starts_with("--flows"))
+    };
+    let has_answer = all.iter().any(|one| gains(one) && !is_of_flows(one));
     let most = match gained || verdict["confidence"] == "proved" {
         true => REMEDIES,
         false => UNTRIED,
     };
-    all.into_iter()
-        .filter(|one| gains(one) == gained)
-        .take(most)
-        .collect()
+    let said = all.into_iter().filter(|one| gains(one) || !has_answer);
+    said.take(most).collect()
 }
 
 /// Tests with one remedy after the other until one is useful.

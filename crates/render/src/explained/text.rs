@@ -132,7 +132,9 @@ pub const UNTRIED: usize = 2;
 /// done.
 pub(crate) fn remedy(cell: &ExplainedCell) -> Option<String> {
     let verdict = cell.verdict()?;
-    let gains = |one: &&Remedy| one.gain.is_some() == cell.remedies[0].gain.is_some();
+    // More flows are faster whatever holds one of them, and are no answer alone.
+    let is_answer = |one: &Remedy| one.gain.is_some() && !is_of_flows(one);
+    let gains = |one: &&Remedy| one.gain.is_some() || !cell.remedies.iter().any(is_answer);
     let gained = cell.remedies.first().is_some_and(|one| one.gain.is_some());
     let (most, mark) = match gained || verdict.confidence == Confidence::Proved {
         true => (REMEDIES, ""),
@@ -151,6 +153,11 @@ pub(crate) fn remedy(cell: &ExplainedCell) -> Option<String> {
         false => format!("{mark}{}", words.join("; ")),
     };
     Some(words).filter(|words| !words.is_empty())
+}
+
+fn is_of_flows(remedy: &Remedy) -> bool {
+    let options = remedy.options.as_deref();
+    options.is_some_and(|options| options.starts_with("--flows"))
 }
 
 /// `with bbr 2.3 times as fast: --congestion bbr`, or `bbr (--congestion bbr)`.
