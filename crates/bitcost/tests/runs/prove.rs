@@ -63,7 +63,7 @@ fn experiments_are_read_again_from_the_log() {
         .with_code(0);
     let proof = &document["bottleneck"]["proof"];
     assert_eq!(again.json()["bottleneck"]["proof"], *proof);
-    tried(&document, "sender_cpu");
+    assert!(proof["tried"][0].is_object(), "{proof:#}");
     let explained = bench.bitcost(&["explain", folder.to_str().unwrap()]);
     explained.assert_prints("experiment: ");
     bench.assert_nothing_left();
