@@ -46,10 +46,6 @@ impl<'a> CellRuns<'a> {
     fn given(&self, metric: &str, value: f64) -> Option<(Interval, Option<f64>)> {
         let [run] = &self.rows[..] else { return None };
         if let Some(single) = run.singles.get(metric) {
-            let single = match run.is_disturbed {
-                true => single.disturbed(),
-                false => *single,
-            };
             return Some((single.interval(), None));
         }
         let half = value * run.widths_pct.get(metric)? / 200.0;

@@ -100,11 +100,7 @@ fn of_runs([old, new]: [&[Vec<&RunRow>]; 2], metric: &Metric) -> Option<Estimate
     let single = |side: &[Vec<&RunRow>]| {
         let [runs] = side else { return None };
         let [run] = &runs[..] else { return None };
-        let found = *run.singles.get(metric.name)?;
-        Some(match run.is_disturbed {
-            true => found.disturbed(),
-            false => found,
-        })
+        run.singles.get(metric.name).copied()
     };
     let (old, new) = (single(old)?, single(new)?);
     // Both are of one estimate.

@@ -5,6 +5,7 @@ use bitcost_model::record::{Counts, EndpointRecord, PhaseCounts};
 use bitcost_model::soft_interrupts::spans;
 use bitcost_stats::{Error, Interval, batch_length, batch_means_error, spread};
 
+use crate::metrics::disturbance::disturbance;
 use crate::metrics::table::{Metric, metric};
 use crate::metrics::view::RunView;
 
@@ -41,16 +42,6 @@ pub struct SingleRun {
 }
 
 impl SingleRun {
-    /// What varies between runs beside other programs.
-    #[must_use]
-    pub fn disturbed(mut self) -> SingleRun {
-        let (between, from) = DISTURBED;
-        if self.within.error >= from {
-            self.between.error = between;
-        }
-        self
-    }
-
     /// The figure with the interval that holds the median of repetitions of the run.
     pub fn interval(&self) -> Interval {
         let reach = Error::of(&[self.within, self.between]).reach();
@@ -77,13 +68,18 @@ pub fn single_run(run: &RunView, name: &str) -> Option<SingleRun> {
         ..within
     };
     let (times, least, most) = BETWEEN;
+    let (beside, from) = DISTURBED;
+    let is_disturbed = within.error >= from && disturbance(run).is_some();
     let conditions = run.conditions;
     let rates = conditions.rate_bps.filter(|_| name == WITH_INTERVAL[0]);
     Some(SingleRun {
         value,
         within,
         between: Error {
-            error: (times * within.error).clamp(least, most),
+            error: match is_disturbed {
+                true => beside,
+                false => (times * within.error).clamp(least, most),
+            },
             freedom: FREEDOM,
         },
         most: rates.map(|rate| rate as f64 * f64::from(conditions.flows) / 1e6),
