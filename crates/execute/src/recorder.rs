@@ -170,7 +170,6 @@ impl<'a> Recorder<'a> {
                 allows,
                 progress: &mut *self.progress,
                 rounds: 0,
-                last: Vec::new(),
             };
             let Some(found) = search(&mut bench, (study, plan, cell), lab)? else {
                 return Ok(());

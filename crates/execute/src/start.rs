@@ -106,7 +106,6 @@ impl<'a> Start<'a> {
                 allows,
                 progress,
                 rounds: 0,
-                last: Vec::new(),
             };
             executed.ending = match (look(&mut bench, findings), self.experiment) {
                 (Ok(None), Some(experiment)) => experiment.make(&mut bench, findings, &place),

@@ -33,8 +33,6 @@ pub struct Bench<'a, 'b> {
     pub progress: &'a mut dyn Progress,
     /// The rounds that were begun.
     pub rounds: u32,
-    /// The events of the last run.
-    pub last: Vec<Event>,
 }
 
 impl Bench<'_, '_> {
@@ -101,11 +99,11 @@ impl Bench<'_, '_> {
             }
             for place in shuffled(round.conditions.len(), u64::from(number), block) {
                 let conditions = &round.conditions[place];
-                let change = place.checked_sub(1).map(|place| &round.changes[place].how);
-                let settings = change.map_or_else(Changes::new, |how| how.settings.clone());
                 let Some(outcome) = self.run(conditions)? else {
                     return Ok(Ending::Interrupted);
                 };
+                let change = place.checked_sub(1).map(|place| &round.changes[place].how);
+                let settings = change.map_or_else(Changes::new, |how| how.settings.clone());
                 let measured = outcome.as_ref().map_err(|why| why.0.clone());
                 self.tried(
                     settings,
@@ -125,8 +123,8 @@ impl Bench<'_, '_> {
             .message(&format!("experiments failed: {error}"));
     }
 
-    /// Makes one run with these changes; absent where the user stopped it.
-    pub(super) fn run(
+    /// Makes one run; absent where the user stopped it.
+    fn run(
         &mut self,
         conditions: &Conditions,
     ) -> Result<Option<Result<Run, Unavailable>>, ExecuteError> {
@@ -136,9 +134,17 @@ impl Bench<'_, '_> {
 
     /// The same, where a run without a figure, such as one in which nothing arrived, is apart from one that failed.
     pub(super) fn run_to_end(&mut self, conditions: &Conditions) -> Result<Ended, ExecuteError> {
+        self.play(conditions, &mut Vec::new())
+    }
+
+    /// The same, which also appends the run's events.
+    fn play(
+        &mut self,
+        conditions: &Conditions,
+        events: &mut Vec<Event>,
+    ) -> Result<Ended, ExecuteError> {
         let (facts, plan) = (self.facts, Plan::of_one(conditions.clone()));
         let mut outcome = Err(Unavailable("it has no result".to_owned()));
-        let mut events = Vec::new();
         let mut sink = |event: Event| {
             match &event {
                 Event::RunEnded {
@@ -151,7 +157,6 @@ impl Bench<'_, '_> {
             Ok(())
         };
         let ending = self.session.execute(&plan, &BTreeSet::new(), &mut sink)?;
-        self.last = events;
         Ok((ending == Ending::Complete).then_some(outcome))
     }
 
@@ -183,33 +188,8 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// What the last run shows, as a test of its own. `place` is the event that describes the hosts.
-    fn found(
-        &mut self,
-        (first, place): (&Findings, &Event),
-        conditions: &Conditions,
-    ) -> Result<Findings, ExecuteError> {
-        let summary = &first.summary;
-        let plan = Plan::of_one(conditions.clone());
-        let mut events = vec![
-            Event::ExecutionBegan {
-                format: FORMAT,
-                bitcost_version: summary.bitcost_version.clone(),
-                at: now(),
-                command_line: summary.command_line.clone(),
-                study: summary.study.name.clone(),
-                study_text: summary.study.text.clone(),
-                lab_text: summary.study.lab_text.clone(),
-            },
-            Event::Planned { plan },
-            place.clone(),
-        ];
-        events.append(&mut self.last);
-        let found = Findings::of_events(first.name.clone(), events);
-        found.map_err(|error| ExecuteError::Usage(error.to_string()))
-    }
-
-    /// Makes the test with these changes once; without findings where it has no result.
+    /// Makes the test with these changes once; without findings where it has no result. `place` is the event that describes
+    /// the hosts.
     pub fn test(
         &mut self,
         (first, place): (&Findings, &Event),
@@ -220,8 +200,25 @@ impl Bench<'_, '_> {
             mode_auto: false,
             ..conditions.clone()
         };
-        let outcome = self.run(&conditions)?;
-        let found = self.found((first, place), &conditions)?;
+        let summary = &first.summary;
+        let mut events = vec![
+            Event::ExecutionBegan {
+                format: FORMAT,
+                bitcost_version: summary.bitcost_version.clone(),
+                at: now(),
+                command_line: summary.command_line.clone(),
+                study: summary.study.name.clone(),
+                study_text: summary.study.text.clone(),
+                lab_text: summary.study.lab_text.clone(),
+            },
+            Event::Planned {
+                plan: Plan::of_one(conditions.clone()),
+            },
+            place.clone(),
+        ];
+        let outcome = self.play(&conditions, &mut events)?;
+        let found = Findings::of_events(first.name.clone(), events);
+        let found = found.map_err(|error| ExecuteError::Usage(error.to_string()))?;
         let base = Base::of(&found).filter(|_| outcome.is_some());
         let measured = base.as_ref().ok_or_else(|| "it has no result".to_owned());
         self.tried(changes, &conditions, measured.map(|base| (base.rate, None)))?;
