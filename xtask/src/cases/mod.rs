@@ -8,7 +8,9 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use bitcost_render::explained::{REMEDIES, UNTRIED};
+use bitcost_analysis::explain::Remedy;
+use bitcost_render::explained::said;
+use serde_json::json;
 
 use crate::programs::{append, given_or_built, remedied, require};
 use case::{Own, Table};
@@ -107,32 +109,16 @@ fn tested(row: &mut Row, own: &Own, field: &Field) -> Result<()> {
     judged.map(drop)
 }
 
-/// The remedies that the screen of a test says: those that gained, else the first ones.
-fn said(verdict: &serde_json::Value) -> Vec<serde_json::Value> {
-    let all = verdict["remedies"].as_array().cloned().unwrap_or_default();
-    let gains = |one: &serde_json::Value| one["gain"].is_object();
-    let gained = all.first().is_some_and(gains);
-    let is_of_flows = |one: &serde_json::Value| {
-        one["options"]
-            .as_str()
-            .is_some_and(|is| is.starts_with("--flows"))
-    };
-    let has_answer = all.iter().any(|one| gains(one) && !is_of_flows(one));
-    let most = match gained || verdict["confidence"] == "proved" {
-        true => REMEDIES,
-        false => UNTRIED,
-    };
-    let said = all.into_iter().filter(|one| gains(one) || !has_answer);
-    said.take(most).collect()
-}
-
 /// Tests with one remedy after the other until one is useful.
 fn try_remedies(row: &mut Row, own: &Own, field: &Field, more: &str) -> Result<()> {
     let words: Vec<String> = own.test.split(' ').map(str::to_owned).collect();
-    let remedies = said(&row.verdict);
+    // Those that the screen of a test says.
+    let all: Option<Vec<Remedy>> = serde_json::from_value(row.verdict["remedies"].clone())?;
+    let all = all.unwrap_or_default();
+    let (remedies, _) = said(&all, row.verdict["confidence"] == "proved");
     // The case as it is, until a command changes it.
     let mut unchanged = None;
-    for remedy in remedies {
+    for remedy in remedies.into_iter().map(|one| json!(one)) {
         // The command where the test or the service refuses the options.
         let options = remedied(&words, &remedy).map(|test| (test, false));
         let command = remedy["command"].is_string();

@@ -128,8 +128,8 @@ impl<'a> Stand<'a> {
     fn bitcost(&self, namespace: &str, first: &str, words: &str) -> Command {
         let namespace = format!("ip netns exec {PREFIX}{namespace}");
         self.shell(&format!(
-            "{first}\nexec {namespace} '{}' {words}",
-            self.field.program.display()
+            "{first}\nexec {namespace} {} {words}",
+            shell_word(&self.field.program.display().to_string())
         ))
     }
 

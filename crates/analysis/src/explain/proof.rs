@@ -37,8 +37,8 @@ pub struct Tried {
     /// Mean latency of background transactions with it ÷ without it; absent without such.
     #[serde(rename = "background_latency_ratio")]
     pub background: Option<Interval>,
-    /// Relative change of the rate ÷ relative change of the resource; absent where the resource
-    /// has no size, as wake-ups.
+    /// Relative change of the rate ÷ relative change of the resource; absent where a
+    /// change relaxes.
     pub elasticity: Option<Interval>,
     /// Whether its resource limits: less of it is slower, or the change gains.
     pub limits: Decision,
@@ -67,7 +67,7 @@ impl NotTried {
 }
 
 /// What to do about what limits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Remedy {
     /// What to change, in words.
     pub words: String,

@@ -7,8 +7,7 @@ mod text;
 
 pub use json::explanation_json;
 pub use text::{
-    REMEDIES, UNTRIED, cell_text, evidence_text, explanation_folded, explanation_lines,
-    explanation_text,
+    cell_text, evidence_text, explanation_folded, explanation_lines, explanation_text, said,
 };
 
 pub(crate) use bottleneck::{Bottleneck, Share};

@@ -125,27 +125,32 @@ fn why(cell: &ExplainedCell) -> String {
 }
 
 /// The most remedies that are said; and of those that nobody tried, where the limiter is not proved.
-pub const REMEDIES: usize = 4;
-pub const UNTRIED: usize = 2;
+const REMEDIES: usize = 4;
+const UNTRIED: usize = 2;
 
-/// What to change about what limited a cell: what was tried and gained most, else what may. Absent where nothing is to be
-/// done.
+/// The remedies that are said: what was tried and gained most, else what may; and whether none of them was tried.
+pub fn said(all: &[Remedy], is_proved: bool) -> (Vec<&Remedy>, bool) {
+    // More flows are faster whatever holds one of them, and are no answer alone.
+    let is_of_flows = |options: &String| options.starts_with("--flows");
+    let mut gaining = all.iter().filter(|one| one.gain.is_some());
+    let has_answer = gaining.any(|one| !one.options.as_ref().is_some_and(is_of_flows));
+    let gained = all.first().is_some_and(|one| one.gain.is_some());
+    let is_untried = !gained && !is_proved;
+    let most = if is_untried { UNTRIED } else { REMEDIES };
+    let gains = all.iter().filter(|one| one.gain.is_some() || !has_answer);
+    (gains.take(most).collect(), is_untried)
+}
+
+/// What to change about what limited a cell. Absent where nothing is to be done.
 pub(crate) fn remedy(cell: &ExplainedCell) -> Option<String> {
     let verdict = cell.verdict()?;
-    // More flows are faster whatever holds one of them, and are no answer alone.
-    let is_answer = |one: &Remedy| one.gain.is_some() && !is_of_flows(one);
-    let gains = |one: &&Remedy| one.gain.is_some() || !cell.remedies.iter().any(is_answer);
-    let gained = cell.remedies.first().is_some_and(|one| one.gain.is_some());
-    let (most, mark) = match gained || verdict.confidence == Confidence::Proved {
-        true => (REMEDIES, ""),
-        false => (UNTRIED, "not tried: "),
-    };
-    let shown: Vec<&Remedy> = cell.remedies.iter().filter(gains).take(most).collect();
-    let can_be_tried = |one: &&Remedy| one.options.is_some() || one.removes.is_some();
-    let mark = if shown.iter().any(can_be_tried) {
-        mark
-    } else {
-        ""
+    let (shown, is_untried) = said(&cell.remedies, verdict.confidence == Confidence::Proved);
+    let mut options = shown
+        .iter()
+        .filter(|one| one.options.is_some() || one.removes.is_some());
+    let mark = match is_untried && options.next().is_some() {
+        true => "not tried: ",
+        false => "",
     };
     let words: Vec<String> = shown.into_iter().map(remedy_words).collect();
     let words = match words.is_empty() {
@@ -153,11 +158,6 @@ pub(crate) fn remedy(cell: &ExplainedCell) -> Option<String> {
         false => format!("{mark}{}", words.join("; ")),
     };
     Some(words).filter(|words| !words.is_empty())
-}
-
-fn is_of_flows(remedy: &Remedy) -> bool {
-    let options = remedy.options.as_deref();
-    options.is_some_and(|options| options.starts_with("--flows"))
 }
 
 /// `with bbr 2.3 times as fast: --congestion bbr`, or `bbr (--congestion bbr)`.
