@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use super::archive;
-use super::release::{PROFILE, Program, Release, copy_tree};
+use super::release::{COMPLETIONS, Program, Release, copy_tree};
 use super::root::Root;
 use crate::programs::{command, output, run};
 
@@ -35,7 +35,7 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     compress_manual(program)?;
     let mut cargo_deb = command("cargo-deb");
     cargo_deb.args("--quiet --no-build --strip --locked --package bitcost".split(' '));
-    cargo_deb.args(["--profile", PROFILE, "--target", &release.target]);
+    cargo_deb.args(release.options());
     cargo_deb
         .args(["--deb-revision", REVISION, "--output"])
         .arg(&path);
@@ -62,6 +62,7 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
         let root = Root::debian(&[])?;
         let before = root.paths()?;
         install(&root, file)?;
+        check_files(&root, program)?;
         root.check_run("", "/usr/bin/bitcost", &program.release)?;
         fs::create_dir_all(root.path().join(STATE))?;
         fs::write(root.path().join(STATE).join("left-as-found.log"), "")?;
@@ -72,6 +73,28 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
         println!("    dpkg -P leaves no file: {count} paths before and after");
         check_journal(&root, file)?;
     }
+    Ok(())
+}
+
+/// Every page of the manual and every shell's completions are where Debian's programs look for them, and bash reads its own.
+fn check_files(root: &Root, program: &Program) -> Result<()> {
+    let mut expected = Vec::new();
+    for page in fs::read_dir(program.share.join("man/man1"))? {
+        let name = page?.file_name();
+        expected.push(format!("man/man1/{}.gz", name.to_string_lossy()));
+    }
+    let completions = COMPLETIONS.iter().map(|(_, place)| match *place {
+        "zsh/site-functions/_bitcost" => "zsh/vendor-completions/_bitcost".to_owned(),
+        place => place.to_owned(),
+    });
+    expected.extend(completions);
+    let share = root.path().join("usr/share");
+    let missing = expected.iter().find(|name| !share.join(name).is_file());
+    ensure!(missing.is_none(), "the package has no {missing:?}");
+    let bash = format!("/usr/share/{}", COMPLETIONS[0].1);
+    root.as_user(&["bash", "-n", &bash])?;
+    let count = expected.len();
+    println!("    the manual and the completions are in place: {count} files");
     Ok(())
 }
 

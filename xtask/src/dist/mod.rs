@@ -15,10 +15,11 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
+use bitcost_model::Unavailable;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::programs::{require, run as carry_out, stop_flag};
+use crate::programs::{output, require, root, run as carry_out, stop_flag};
 use release::{Program, Release, copy_tree};
 use root::Root;
 
@@ -31,14 +32,23 @@ pub struct Arguments {
     /// The folder for the packages (default: `packages` in cargo's target folder)
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Then try each package where nothing is installed
+    /// Then try each package where nothing is installed; exit code 3 names what could not be tried here
     #[arg(long)]
     check: bool,
+    /// Make all of it a second time, in a clone in another folder: every file must be the same
+    #[arg(long)]
+    twice: bool,
+    /// Package the program that `cargo build --release` makes, which needs this machine's libraries; of the crates and the
+    /// wheel, try only what is quick
+    #[arg(long, conflicts_with = "twice")]
+    rehearse: bool,
 }
 
 struct Kind {
     /// Its name for `--only`.
     name: &'static str,
+    /// Whether it must run without the libraries of a machine.
+    alone: bool,
     /// The programs that are needed to make it, and those to try it.
     programs: [&'static str; 2],
     /// Makes it in a folder; returns the files.
@@ -48,39 +58,43 @@ struct Kind {
 }
 
 /// Where the programs are.
-const PACKAGES: &str = "bubblewrap lintian mmdebstrap skopeo; cargo install --locked cargo-deb; pip install 'maturin>=1.8,<2'";
+const PACKAGES: &str = "bubblewrap lintian mmdebstrap skopeo; cargo install --locked cargo-deb; pip install 'maturin>=1.8,<2' twine";
 
 const KINDS: &[Kind] = &[
     Kind {
         name: "tar",
+        alone: true,
         programs: ["", "bwrap"],
         make: make_tarball,
         check: check_tarball,
     },
     Kind {
         name: "deb",
+        alone: false,
         programs: ["cargo-deb", "lintian mmdebstrap bwrap"],
         make: deb::make,
         check: deb::check,
     },
     Kind {
         name: "wheel",
-        programs: ["maturin", "mmdebstrap bwrap"],
+        alone: false,
+        programs: ["maturin", "twine mmdebstrap bwrap"],
         make: wheel::make,
         check: wheel::check,
     },
     Kind {
         name: "image",
+        alone: true,
         programs: ["", "skopeo bwrap"],
         make: image::make,
         check: image::check,
     },
     Kind {
         name: "crates",
+        alone: false,
         programs: ["", ""],
         make: make_crates,
-        // A crate that does not build from its package alone lacks a file there.
-        check: |program, _| package(&program.release, &[]),
+        check: |program, _| publish_nothing(&program.release),
     },
 ];
 
@@ -89,40 +103,93 @@ fn names() -> PossibleValuesParser {
     KINDS.iter().map(|kind| kind.name).into()
 }
 
-/// Makes the packages and, on request, tries them; returns whether everything succeeded.
+/// Makes the packages and, on request, tries them; [`Unavailable`] with the kinds that this machine lacks something for, after
+/// all others.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let only = &arguments.only;
-    let is_wanted = |kind: &&Kind| only.is_empty() || only.iter().any(|name| name == kind.name);
-    let kinds: Vec<&Kind> = KINDS.iter().filter(is_wanted).collect();
-    for [make, check] in kinds.iter().map(|kind| kind.programs) {
-        require(make, PACKAGES)?;
-        require(if arguments.check { check } else { "" }, PACKAGES)?;
-    }
     let stop = stop_flag()?;
     // Packages have the same modes whoever makes them.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    let release = Release::here()?;
+    let release = Release::of(&root(), arguments.rehearse)?;
     let out = arguments.out.clone();
     let out = out.unwrap_or_else(|| release.target_folder.join("packages"));
     fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
     let out = out.canonicalize()?;
     made(&make_source(&release, &out)?)?;
     let program = Program::build(release)?;
-    let mut all = Vec::new();
-    for kind in &kinds {
+    let is_wanted = |kind: &&Kind| match arguments.only.as_slice() {
+        [] => !(kind.alone && arguments.rehearse),
+        only => only.iter().any(|name| name == kind.name),
+    };
+    let (mut all, mut lacking) = (Vec::new(), Vec::new());
+    for kind in KINDS.iter().filter(is_wanted) {
         ensure!(!stop.load(Ordering::Relaxed), "stopped");
-        eprintln!("making {}", kind.name);
-        let files = (kind.make)(&program, &out).with_context(|| format!("making {}", kind.name))?;
-        files.iter().try_for_each(|file| made(file))?;
-        all.push(files);
+        match make_and_try(kind, &program, &out, arguments.check) {
+            Ok(files) => all.push((kind, files)),
+            Err(error) if error.is::<Unavailable>() => lacking.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
     }
-    for (kind, files) in kinds.iter().zip(&all).filter(|_| arguments.check) {
+    if arguments.twice {
         ensure!(!stop.load(Ordering::Relaxed), "stopped");
-        eprintln!("trying {}", kind.name);
-        (kind.check)(&program, files).with_context(|| format!("trying {}", kind.name))?;
-        println!("{}: works where nothing is installed", kind.name);
+        make_again(&program.release, &all)?;
     }
-    Ok(true)
+    match lacking.is_empty() {
+        true => Ok(true),
+        false => Err(Unavailable(lacking.join("\n")).into()),
+    }
+}
+
+fn make_and_try(kind: &Kind, program: &Program, out: &Path, check: bool) -> Result<Vec<PathBuf>> {
+    let (name, [make, trial]) = (kind.name, kind.programs);
+    eprintln!("making {name}");
+    let make = require(make, PACKAGES).and_then(|()| (kind.make)(program, out));
+    let files = make.with_context(|| format!("making {name}"))?;
+    files.iter().try_for_each(|file| made(file))?;
+    if check {
+        eprintln!("trying {name}");
+        let trial = require(trial, PACKAGES).and_then(|()| (kind.check)(program, &files));
+        trial.with_context(|| format!("trying {name}"))?;
+        println!("{name}: tried");
+    }
+    Ok(files)
+}
+
+/// Makes these files once more, of a clone of the commit in another folder, and compares them byte for byte.
+fn make_again(first: &Release, all: &[(&Kind, Vec<PathBuf>)]) -> Result<()> {
+    ensure!(
+        !first.revision.ends_with("-modified"),
+        "two builds are compared of a commit: commit what differs from it, or put it aside"
+    );
+    let place = tempfile::tempdir()?;
+    let [clone, out] = ["clone", "packages"].map(|name| place.path().join(name));
+    let mut git = Command::new("git");
+    git.args(["clone", "--quiet"]).arg(&first.folder);
+    output(git.arg(&clone))?;
+    fs::create_dir(&out)?;
+    let release = Release::of(&clone, false)?;
+    ensure!(
+        release.target_folder != first.target_folder,
+        "the second build finds what the first one built: unset CARGO_TARGET_DIR"
+    );
+    let program = Program::build(release)?;
+    for (kind, files) in all {
+        let again = (kind.make)(&program, &out)?;
+        for (one, other) in files.iter().zip(&again) {
+            let same = one.file_name() == other.file_name() && fs::read(one)? == fs::read(other)?;
+            ensure!(
+                same,
+                "two builds of {} differ: diffoscope says in what",
+                one.display()
+            );
+        }
+        ensure!(
+            files.len() == again.len(),
+            "two builds of {} made {files:?} and {again:?}",
+            kind.name
+        );
+        println!("{}: byte for byte the same again", kind.name);
+    }
+    Ok(())
 }
 
 fn made(file: &Path) -> Result<()> {
@@ -172,16 +239,26 @@ fn check_tarball(program: &Program, files: &[PathBuf]) -> Result<()> {
 /// The crates as crates.io would receive them, in cargo's folder `package`.
 fn make_crates(program: &Program, _out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
-    package(release, &["--no-verify"])?;
+    of_crates(release, &["package", "--no-verify"])?;
     let folder = release.target_folder.join("package");
     let file = |name| folder.join(format!("{name}-{}.crate", release.version));
     Ok(release.crates.iter().map(file).collect())
 }
 
-fn package(release: &Release, words: &[&str]) -> Result<()> {
+/// All of publishing but the upload, in the order in which the crates need each other: crates.io would take their
+/// manifests, and each builds from its package alone, which so lacks no file; a rehearsal leaves the building out.
+fn publish_nothing(release: &Release) -> Result<()> {
+    let verify = match release.rehearsed {
+        true => &["publish", "--dry-run", "--no-verify"][..],
+        false => &["publish", "--dry-run"],
+    };
+    of_crates(release, verify)
+}
+
+fn of_crates(release: &Release, words: &[&str]) -> Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["package", "--quiet", "--locked", "--allow-dirty"]);
     cargo.args(words);
+    cargo.args(["--quiet", "--locked", "--allow-dirty"]);
     cargo.args(release.crates.iter().flat_map(|name| ["--package", name]));
     carry_out(cargo.current_dir(&release.folder))
 }

@@ -6,16 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::programs::{output, root, run};
+use crate::programs::{output, run};
 
-/// The profile of `Cargo.toml` that packages are built with.
-pub const PROFILE: &str = "dist";
+/// The most bytes of the program in a package.
+const MOST_BYTES: u64 = 14_000_000;
 
 /// Where each shell's completions are, below `share`.
-const COMPLETIONS: &[(&str, &str)] = &[
+pub const COMPLETIONS: &[(&str, &str)] = &[
     ("bash", "bash-completion/completions/bitcost"),
     ("zsh", "zsh/site-functions/_bitcost"),
     ("fish", "fish/vendor_completions.d/bitcost.fish"),
@@ -38,14 +38,17 @@ pub struct Release {
     pub time_s: u64,
     /// The target that the program is built for: this machine's architecture, with glibc.
     pub target: String,
+    /// Whether the program is the one that `cargo build --release` makes, which needs this machine's libraries: for a
+    /// rehearsal without building all of it again.
+    pub rehearsed: bool,
     /// The crates that would be published.
     pub crates: Vec<String>,
 }
 
 impl Release {
-    /// The release of the checkout that this program was built from.
-    pub fn here() -> Result<Release> {
-        let folder = root().canonicalize()?;
+    /// The release of a checkout.
+    pub fn of(folder: &Path, rehearsed: bool) -> Result<Release> {
+        let folder = folder.canonicalize()?;
         let said = |program: &str, words: &[&str]| {
             output(Command::new(program).args(words).current_dir(&folder))
         };
@@ -78,6 +81,7 @@ impl Release {
             revision: format!("{}{modified}", head.trim()),
             time_s: time_s.trim().parse()?,
             target: format!("{ARCH}-unknown-linux-gnu"),
+            rehearsed,
             crates: crates.map(str::to_owned).collect(),
             folder,
         })
@@ -115,9 +119,29 @@ impl Release {
         )
     }
 
-    /// Variables that link the C library statically and leave out the names of this machine's folders. Every build
-    /// with the same flags shares what is built.
-    pub fn flags(&self) -> [(&'static str, String); 1] {
+    /// The options that say how cargo builds the program.
+    pub fn options(&self) -> Vec<&str> {
+        match self.rehearsed {
+            true => vec!["--profile", "release"],
+            false => vec!["--profile", "dist", "--target", &self.target],
+        }
+    }
+
+    /// Where cargo puts the program.
+    fn built(&self) -> PathBuf {
+        let folder = self.target_folder.join(match self.rehearsed {
+            true => "release".to_owned(),
+            false => format!("{}/dist", self.target),
+        });
+        folder.join("bitcost")
+    }
+
+    /// Variables that link the C library statically and leave out the names of this machine's folders; none in a rehearsal.
+    /// Every build with the same flags shares what is built.
+    pub fn flags(&self) -> Option<(&'static str, String)> {
+        if self.rehearsed {
+            return None;
+        }
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let cargo = || home.unwrap_or_default().join(".cargo");
         let cargo = std::env::var_os("CARGO_HOME").map_or_else(cargo, PathBuf::from);
@@ -126,7 +150,7 @@ impl Release {
             cargo.display(),
             self.folder.display()
         );
-        [("CARGO_ENCODED_RUSTFLAGS", flags)]
+        Some(("CARGO_ENCODED_RUSTFLAGS", flags))
     }
 }
 
@@ -140,18 +164,24 @@ pub struct Program {
 impl Program {
     /// Builds the program, and makes it write its manual and completions.
     pub fn build(release: Release) -> Result<Program> {
-        let (version, target) = (&release.version, &release.target);
-        eprintln!("building bitcost {version} for {target}, static");
+        let options = release.options();
+        eprintln!("building bitcost {} {}", release.version, options.join(" "));
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--locked", "--package", "bitcost"]);
-        cargo.args(["--profile", PROFILE, "--target", target]);
-        run(cargo.current_dir(&release.folder).envs(release.flags()))?;
-        let folder = release.target_folder.join(target).join(PROFILE);
+        cargo.args(&options).envs(release.flags());
+        run(cargo.current_dir(&release.folder))?;
+        let path = release.built();
         let program = Program {
-            path: folder.join("bitcost"),
-            share: folder.join("share"),
+            share: path.with_file_name("share"),
+            path,
             release,
         };
+        let bytes = fs::metadata(&program.path)?.len();
+        println!("{bytes:>11} bytes  {}", program.path.display());
+        ensure!(
+            program.release.rehearsed || bytes <= MOST_BYTES,
+            "the program has {bytes} bytes, more than {MOST_BYTES}: what made it larger?"
+        );
         program.describe()?;
         Ok(program)
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use bitcost_model::Unavailable;
 use serde_json::{Deserializer, Value};
 use tempfile::TempDir;
 
@@ -47,11 +48,10 @@ impl Root {
     /// A Debian of this machine's release and package source, with its essential packages and
     /// these.
     pub fn debian(packages: &[&str]) -> Result<Root> {
-        let is_root = bitcost_sys::process::effective_uid() == 0;
-        ensure!(
-            is_root,
-            "a Debian root is made by root alone: run this as root, or choose other packages by --only"
-        );
+        if bitcost_sys::process::effective_uid() != 0 {
+            let why = "a Debian root is made by root alone: run this as root, or choose other packages by --only";
+            return Err(Unavailable(why.to_owned()).into());
+        }
         let root = Root::bare()?;
         let release = fs::read_to_string("/etc/os-release").context("read /etc/os-release")?;
         let mut lines = release.lines();
@@ -66,7 +66,11 @@ impl Root {
         mmdebstrap.arg(suite).arg(root.path());
         let is_used = |path: &&&str| fs::metadata(path).is_ok_and(|file| file.len() > 0);
         mmdebstrap.args(SOURCES.iter().find(is_used));
-        run(&mut mmdebstrap)?;
+        run(&mut mmdebstrap).map_err(|error| {
+            Unavailable(format!(
+                "no Debian root, whose packages apt's source must have: {error}"
+            ))
+        })?;
         fs::set_permissions(root.path(), Permissions::from_mode(0o755))?;
         Ok(root)
     }

@@ -7,21 +7,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use super::archive;
-use super::release::{PROFILE, Program};
+use super::release::Program;
 use super::root::Root;
-use crate::programs::{command, output};
+use crate::programs::{command, output, run};
 
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let place = release.target_folder.join("wheels-made");
     let _ = fs::remove_dir_all(&place);
-    let build = format!(
-        "build --locked --profile {PROFILE} --target {}",
-        release.target
-    );
-    for words in [build.as_str(), "sdist"] {
+    let build = [vec!["build", "--locked"], release.options()].concat();
+    for words in [build, vec!["sdist"]] {
         let mut maturin = command("maturin");
-        maturin.args(words.split(' ')).arg("--out").arg(&place);
+        maturin.args(words).arg("--out").arg(&place);
         maturin.current_dir(&release.folder).envs(release.flags());
         output(maturin.env("SOURCE_DATE_EPOCH", release.time_s.to_string()))?;
     }
@@ -40,9 +37,13 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     Ok(made)
 }
 
-/// Installs the wheel without a package index into a fresh virtual environment, in a Debian root
-/// that has Python.
+/// Has twine read what an index shows of each file; but in a rehearsal, installs the wheel without a package index into a fresh
+/// virtual environment, in a Debian root that has Python.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
+    run(command("twine").args(["check", "--strict"]).args(files))?;
+    if program.release.rehearsed {
+        return Ok(());
+    }
     let is_wheel = |file: &&PathBuf| file.extension().is_some_and(|end| end == "whl");
     let wheel = files.iter().find(is_wheel).context("there is a wheel")?;
     let name = wheel.file_name().context("a file has a name")?;
