@@ -12,12 +12,18 @@ use crate::refusal::Refusal;
 /// The most bytes that an endpoint sends before the data of a run.
 const OPENING_BYTES: u64 = 64;
 
+/// A socket of a part of the run.
+struct Held {
+    part: usize,
+    socket: OwnedFd,
+}
+
 /// Ends a run from another thread: a call that blocks on a socket returns once the socket is shut
 /// down.
 #[derive(Clone)]
 pub struct Abort {
     pub controls: Arc<[Vec<Arc<Control>>]>,
-    sockets: Arc<Mutex<Vec<OwnedFd>>>,
+    sockets: Arc<Mutex<Vec<Held>>>,
     /// True for a run that was ended from outside, which then reports nothing.
     pub stopped: Arc<AtomicBool>,
 }
@@ -35,15 +41,15 @@ impl Abort {
         }
     }
 
-    pub fn hold(&self, flow: &dyn Flow) -> Result<(), Refusal> {
-        let handle = flow
+    pub fn hold(&self, part: usize, flow: &dyn Flow) -> Result<(), Refusal> {
+        let socket = flow
             .handle()
             .map_err(|error| format!("duplicate the socket: {error}"))?;
-        self.sockets().push(handle);
+        self.sockets().push(Held { part, socket });
         Ok(())
     }
 
-    fn sockets(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
+    fn sockets(&self) -> MutexGuard<'_, Vec<Held>> {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -54,15 +60,15 @@ impl Abort {
 
     /// Bytes that the kernel has taken and has not sent, or whose receiver has not acknowledged them.
     pub fn queued_bytes(&self) -> u64 {
-        let queued = |socket: &OwnedFd| bitcost_sys::socket::queued_bytes(socket).unwrap_or(0);
+        let queued = |held: &Held| bitcost_sys::socket::queued_bytes(&held.socket).unwrap_or(0);
         let sockets = self.sockets();
-        sockets.iter().map(|socket| u64::from(queued(socket))).sum()
+        sockets.iter().map(|held| u64::from(queued(held))).sum()
     }
 
     /// Whether nothing but the opening of its connections ever passed, although what came after it was sent again.
     pub fn is_unheard(&self) -> bool {
-        let is_silent = |socket: &OwnedFd| {
-            let silent = bitcost_traffic::tcp_info(socket).and_then(|info| {
+        let is_silent = |held: &Held| {
+            let silent = bitcost_traffic::tcp_info(&held.socket).and_then(|info| {
                 let passed = info.bytes_acked?.max(info.bytes_received?);
                 let is_sent_again = info.total_retrans? >= 3;
                 let only_opens = passed <= OPENING_BYTES;
@@ -75,13 +81,28 @@ impl Abort {
     }
 
     pub fn stop_traffic(&self) {
-        self.controls
-            .iter()
-            .flatten()
-            .for_each(|control| control.enter(Phase::Abort));
-        for socket in self.sockets().iter() {
+        self.enter_abort(|_| true);
+        for held in self.sockets().iter() {
             // Fails on a socket that is no longer connected, which needs no shutdown.
-            let _ = bitcost_sys::socket::shutdown(socket);
+            let _ = bitcost_sys::socket::shutdown(&held.socket);
         }
+    }
+
+    /// Ends these parts, and throws away what their connections still hold.
+    pub fn discard(&self, is_chosen: impl Fn(usize) -> bool) {
+        self.enter_abort(&is_chosen);
+        for held in self.sockets().extract_if(.., |held| is_chosen(held.part)) {
+            // Both fail only where the connection has ended.
+            let _ = bitcost_sys::socket::reset_on_close(&held.socket);
+            let _ = bitcost_sys::socket::shutdown(&held.socket);
+        }
+    }
+
+    fn enter_abort(&self, is_chosen: impl Fn(usize) -> bool) {
+        let parts = self.controls.iter().enumerate();
+        parts
+            .filter(|(part, _)| is_chosen(*part))
+            .flat_map(|(_, controls)| controls)
+            .for_each(|control| control.enter(Phase::Abort));
     }
 }

@@ -186,10 +186,10 @@ impl Endpoint {
         if let Some(in_effect) = in_effect.first_mut() {
             in_effect.extend(self.cached_metrics(cached.as_deref(), &flows, &peers));
         }
-        flows
-            .iter()
-            .flatten()
-            .try_for_each(|flow| self.abort.hold(flow.as_ref()))?;
+        for (part, flows) in flows.iter().enumerate() {
+            let mut flows = flows.iter();
+            flows.try_for_each(|flow| self.abort.hold(part, flow.as_ref()))?;
+        }
         let softirqs = softirqs::start(&self.prepare, &mut in_effect);
         let before = Census::take();
         let whole = Whole::start(
@@ -342,6 +342,12 @@ impl Endpoint {
             let pinned = affinity::all(of_part.map(|(_, cpus)| cpus));
             in_effect.push(affinity::in_effect(part, &pinned));
         }
+        // The receiver goes on until the sender has ended.
+        let discarded = |role| {
+            let parts = &self.prepare.parts;
+            move |part: usize| parts[part].role == role && self.prepare.discards_rest(part)
+        };
+        self.abort.discard(discarded(Role::Sender));
         threads.await_ends(&watched, &self.abort, |part| {
             self.prepare.parts[part].role == Role::Sender
         })?;
@@ -350,6 +356,7 @@ impl Endpoint {
             stalled_ms: threads.stalled_ms(),
         });
         let sent = threads.await_sent()?;
+        self.abort.discard(discarded(Role::Receiver));
         threads.await_ends(&watched, &self.abort, |_| true)?;
         let flows = threads.flows();
         self.await_queue_drain(&flows);

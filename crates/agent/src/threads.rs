@@ -209,6 +209,7 @@ impl<'a> Threads<'a> {
                     place: FlowIndex { part, flow: number },
                     flow,
                     control: control.clone(),
+                    discards_rest: prepare.discards_rest(part),
                 };
                 let (kept, release) = mpsc::channel();
                 self.kept.push(kept);

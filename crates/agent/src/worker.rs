@@ -14,6 +14,8 @@ pub struct Worker {
     pub place: FlowIndex,
     pub flow: Box<dyn Flow>,
     pub control: Arc<Control>,
+    /// Whether the other endpoint may reset its connection after the window.
+    pub discards_rest: bool,
 }
 
 impl Worker {
@@ -29,12 +31,20 @@ impl Worker {
         // The run's thread has ended only when the run was aborted.
         let report = |event| drop(out.send(event));
         let ended = match self.play(cpus, begin_ns, &report) {
-            // A call on a socket that the abort has shut down fails, which is how the loop ends.
-            Err(reason) if self.control.phase() != Phase::Abort => Err(reason),
+            // A call on a socket that was shut down or reset fails, which is how the loop ends.
+            Err(reason) if !self.is_over() => Err(reason),
             _ => Ok(self.flow),
         };
         report(Event::Ended(self.place, ended));
         let _ = release.recv();
+    }
+
+    fn is_over(&self) -> bool {
+        match self.control.phase() {
+            Phase::Abort => true,
+            Phase::Cooldown | Phase::Over => self.discards_rest,
+            Phase::Warmup | Phase::Measured => false,
+        }
     }
 
     fn play(

@@ -28,6 +28,7 @@ use bitcost_model::record::{IdleBaseline, Role, Sample};
 use self::agent::Agent;
 use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::{AgentEnd, ControllerError, RunError, Told};
+use crate::run::ClockRelation;
 use crate::transport::{AgentId, Incoming, Transport};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -59,6 +60,8 @@ pub struct Pair<'a> {
     /// The time at which the leases were renewed, on the transport's clock.
     renewed: Duration,
     pub idle: Option<[IdleBaseline; 2]>,
+    /// The clocks of agents that are far away.
+    pub clocks: [Option<ClockRelation>; 2],
     /// The time for which an agent that is reached over a network may be silent, where the run that it plays goes on
     /// without data for that long.
     pub outage: Duration,
@@ -66,6 +69,8 @@ pub struct Pair<'a> {
     pub has_failed: [bool; 2],
     /// Whether each host's CPUs are sampled in the window of the next run.
     pub is_profiled: [bool; 2],
+    /// Whether what streams have under way at their end is thrown away.
+    pub discards: bool,
 }
 
 /// The error that names the agent that is late, and the message that it did not send.
@@ -117,9 +122,11 @@ impl<'a> Pair<'a> {
             generation: 0,
             stop,
             idle: None,
+            clocks: [None; 2],
             outage: Duration::ZERO,
             has_failed: [false; 2],
             is_profiled: [false; 2],
+            discards: false,
         };
         pair.start(Role::Sender)?;
         pair.start(Role::Receiver)?;
@@ -142,6 +149,7 @@ impl<'a> Pair<'a> {
 
     fn start(&mut self, role: Role) -> Result<(), ControllerError> {
         self.generation += 1;
+        self.clocks[slot(role)] = None;
         let id = AgentId {
             role,
             generation: self.generation,

@@ -79,6 +79,11 @@ impl<'a> Session<'a> {
         self.path = Some(path);
     }
 
+    /// Whether what streams of the next runs have under way at their end is thrown away, so that these end sooner.
+    pub fn set_discards(&mut self, discards: bool) {
+        self.pair.discards = discards;
+    }
+
     /// The host of one role: its device, addresses and CPUs may still be changed.
     pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
         self.pair.endpoint(role)

@@ -170,6 +170,8 @@ impl<'a> Recorder<'a> {
                 allows,
                 progress: &mut *self.progress,
                 rounds: 0,
+                last_ms: None,
+                last: None,
             };
             let Some(found) = search(&mut bench, (study, plan, cell), lab)? else {
                 return Ok(());

@@ -106,6 +106,8 @@ impl<'a> Start<'a> {
                 allows,
                 progress,
                 rounds: 0,
+                last_ms: None,
+                last: None,
             };
             executed.ending = match (look(&mut bench, findings), self.experiment) {
                 (Ok(None), Some(experiment)) => experiment.make(&mut bench, findings, &place),

@@ -32,6 +32,7 @@ fn prepare() -> Prepare {
         peer: Peer::Bitcost,
         confinement: None,
         is_profiled: false,
+        discards: false,
         is_remote: false,
     }
 }

@@ -230,6 +230,15 @@ pub fn shutdown(socket: impl AsFd) -> io::Result<()> {
     )?)
 }
 
+/// Has the last close of a TCP socket throw away what it has not sent and reset the connection (socket(7), `SO_LINGER` of 0).
+///
+/// # Errors
+/// The error of the system call.
+pub fn reset_on_close(socket: impl AsFd) -> io::Result<()> {
+    let linger = Some(std::time::Duration::ZERO);
+    Ok(rustix::net::sockopt::set_socket_linger(socket, linger)?)
+}
+
 /// The effective user id of the peer of a connected Unix socket when the connection was made (unix(7), `SO_PEERCRED`).
 pub fn peer_uid(socket: impl AsFd) -> io::Result<u32> {
     Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())

@@ -16,7 +16,7 @@ use crate::summary::Summary;
 
 /// The least window and warm-up of a short run, in milliseconds, and in round trips.
 const WINDOW_MS: f64 = 500.0;
-const WARMUP_MS: f64 = 150.0;
+const WARMUP_MS: f64 = 100.0;
 const WINDOW_RTTS: f64 = 10.0;
 const WARMUP_RTTS: [f64; 2] = [5.0, 10.0];
 
@@ -205,12 +205,8 @@ impl Base {
         let ramp_ms = 1e3 * self.load.ramp_s.unwrap_or(0.0);
         let [least, most] = WARMUP_RTTS.map(|trips| WARMUP_MS + trips * rtt_ms);
         let warmup = ramp_ms.clamp(least, most);
-        let own = match screens || self.conditions.is_bounded() {
-            true => 0.0,
-            false => f64::from(self.conditions.warmup_ms),
-        };
         let [warmup_ms, duration_ms] = match (self.is_searched, self.conditions.search_for) {
-            (false, _) => [warmup.max(own), window].map(|ms| ms.min(MOST_MS).round() as u32),
+            (false, _) => [warmup, window].map(|ms| ms.min(MOST_MS).round() as u32),
             (true, _) if !screens => LONG_MS,
             (true, Goal::Rate) => RATE_MS,
             (true, Goal::Cost) => COST_MS,

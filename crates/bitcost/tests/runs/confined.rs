@@ -36,6 +36,7 @@ pub fn receiving(conditions: Conditions, device: &str, at: Ipv4Addr) -> Prepare 
         peer: Peer::Bitcost,
         confinement: None,
         is_profiled: false,
+        discards: false,
         is_remote: false,
     }
 }

@@ -25,6 +25,7 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
         peer: bitcost_model::protocol::Peer::Bitcost,
         confinement: None,
         is_profiled: false,
+        discards: false,
         is_remote: false,
     };
     vec![

@@ -33,6 +33,18 @@ pub struct Bench<'a, 'b> {
     pub progress: &'a mut dyn Progress,
     /// The rounds that were begun.
     pub rounds: u32,
+    /// Where a change alternates with the unchanged test, the least window of its last run, in milliseconds: it also shows
+    /// what limits then.
+    pub last_ms: Option<u32>,
+    /// That run.
+    pub last: Option<Last>,
+}
+
+/// The last run of a change.
+pub struct Last {
+    pub settings: Changes,
+    conditions: Conditions,
+    events: Vec<Event>,
 }
 
 impl Bench<'_, '_> {
@@ -98,18 +110,30 @@ impl Bench<'_, '_> {
                 break;
             }
             for place in shuffled(round.conditions.len(), u64::from(number), block) {
-                let conditions = &round.conditions[place];
-                let Some(outcome) = self.run(conditions)? else {
-                    return Ok(Ending::Interrupted);
-                };
                 let change = place.checked_sub(1).map(|place| &round.changes[place].how);
                 let settings = change.map_or_else(Changes::new, |how| how.settings.clone());
+                let mut conditions = round.conditions[place].clone();
+                let is_last = round.changes.len() == 1 && place == 1 && block + 1 == blocks;
+                let last_ms = self.last_ms.filter(|_| is_last);
+                conditions.duration_ms = conditions.duration_ms.max(last_ms.unwrap_or_default());
+                let mut events = Vec::new();
+                let Some(outcome) = self.play(&conditions, &mut events)? else {
+                    return Ok(Ending::Interrupted);
+                };
+                let outcome = outcome.and_then(|run| run);
                 let measured = outcome.as_ref().map_err(|why| why.0.clone());
                 self.tried(
-                    settings,
-                    conditions,
+                    settings.clone(),
+                    &conditions,
                     measured.map(|run| (run.rate, run.cost)),
                 )?;
+                if last_ms.is_some() {
+                    self.last = Some(Last {
+                        settings,
+                        conditions,
+                        events,
+                    });
+                }
                 round.runs[place].push(outcome);
             }
         }
@@ -123,16 +147,8 @@ impl Bench<'_, '_> {
             .message(&format!("experiments failed: {error}"));
     }
 
-    /// Makes one run; absent where the user stopped it.
-    fn run(
-        &mut self,
-        conditions: &Conditions,
-    ) -> Result<Option<Result<Run, Unavailable>>, ExecuteError> {
-        let ended = self.run_to_end(conditions)?;
-        Ok(ended.map(|outcome| outcome.and_then(|run| run)))
-    }
-
-    /// The same, where a run without a figure, such as one in which nothing arrived, is apart from one that failed.
+    /// Makes one run; one without a figure, such as one in which nothing arrived, is apart from one that failed. Absent where
+    /// the user stopped it.
     pub(super) fn run_to_end(&mut self, conditions: &Conditions) -> Result<Ended, ExecuteError> {
         self.play(conditions, &mut Vec::new())
     }
@@ -156,7 +172,10 @@ impl Bench<'_, '_> {
             events.push(event);
             Ok(())
         };
-        let ending = self.session.execute(&plan, &BTreeSet::new(), &mut sink)?;
+        self.session.set_discards(true);
+        let ending = self.session.execute(&plan, &BTreeSet::new(), &mut sink);
+        self.session.set_discards(false);
+        let ending = ending?;
         Ok((ending == Ending::Complete).then_some(outcome))
     }
 
@@ -192,7 +211,7 @@ impl Bench<'_, '_> {
     /// the hosts.
     pub fn test(
         &mut self,
-        (first, place): (&Findings, &Event),
+        of: (&Findings, &Event),
         conditions: &Conditions,
         changes: Changes,
     ) -> Result<(Ending, Option<(Findings, Base)>), ExecuteError> {
@@ -200,33 +219,55 @@ impl Bench<'_, '_> {
             mode_auto: false,
             ..conditions.clone()
         };
-        let summary = &first.summary;
-        let mut events = vec![
-            Event::ExecutionBegan {
-                format: FORMAT,
-                bitcost_version: summary.bitcost_version.clone(),
-                at: now(),
-                command_line: summary.command_line.clone(),
-                study: summary.study.name.clone(),
-                study_text: summary.study.text.clone(),
-                lab_text: summary.study.lab_text.clone(),
-            },
-            Event::Planned {
-                plan: Plan::of_one(conditions.clone()),
-            },
-            place.clone(),
-        ];
+        let mut events = Vec::new();
         let outcome = self.play(&conditions, &mut events)?;
-        let found = Findings::of_events(first.name.clone(), events);
-        let found = found.map_err(|error| ExecuteError::Usage(error.to_string()))?;
-        let base = Base::of(&found).filter(|_| outcome.is_some());
-        let measured = base.as_ref().ok_or_else(|| "it has no result".to_owned());
-        self.tried(changes, &conditions, measured.map(|base| (base.rate, None)))?;
+        let tested = found(of, &conditions, events)?.filter(|_| outcome.is_some());
+        let measured = tested.as_ref().ok_or_else(|| "it has no result".to_owned());
+        self.tried(
+            changes,
+            &conditions,
+            measured.map(|(_, base)| (base.rate, None)),
+        )?;
         self.rounds += 1;
         let ending = match outcome {
             Some(_) => Ending::Complete,
             None => Ending::Interrupted,
         };
-        Ok((ending, base.map(|base| (found, base))))
+        Ok((ending, tested))
     }
+}
+
+impl Last {
+    /// What it shows; absent where it has no result.
+    pub fn found(self, of: (&Findings, &Event)) -> Result<Option<(Findings, Base)>, ExecuteError> {
+        found(of, &self.conditions, self.events)
+    }
+}
+
+/// What the events of one run of a test show, where it has a result. `place` is the event that describes the hosts.
+fn found(
+    (first, place): (&Findings, &Event),
+    conditions: &Conditions,
+    events: Vec<Event>,
+) -> Result<Option<(Findings, Base)>, ExecuteError> {
+    let summary = &first.summary;
+    let before = [
+        Event::ExecutionBegan {
+            format: FORMAT,
+            bitcost_version: summary.bitcost_version.clone(),
+            at: now(),
+            command_line: summary.command_line.clone(),
+            study: summary.study.name.clone(),
+            study_text: summary.study.text.clone(),
+            lab_text: summary.study.lab_text.clone(),
+        },
+        Event::Planned {
+            plan: Plan::of_one(conditions.clone()),
+        },
+        place.clone(),
+    ];
+    let events = before.into_iter().chain(events).collect();
+    let found = Findings::of_events(first.name.clone(), events);
+    let found = found.map_err(|error| ExecuteError::Usage(error.to_string()))?;
+    Ok(Base::of(&found).map(|base| (found, base)))
 }

@@ -10,6 +10,9 @@ use bitcost_model::units::{counted, show_duration};
 use super::bench::Bench;
 use crate::error::ExecuteError;
 
+/// The least window of a run that also shows what limits a test with a change, in milliseconds: enough for a verdict.
+pub(super) const AFTER_MS: u32 = 1000;
+
 /// Tries changes until something is proved, all was tried, or the budget does not hold the next round. Also returns the
 /// change that made the test fastest.
 ///
@@ -23,6 +26,7 @@ pub(super) fn prove(
     let until = Instant::now() + budget;
     let mut proving = Proving::new(base);
     let mut ending = Ending::Complete;
+    bench.last_ms = Some(AFTER_MS);
     let run_time = bench.plan(base, &[], false)?.block_time();
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -58,5 +62,6 @@ pub(super) fn prove(
             }
         }
     }
+    bench.last_ms = None;
     Ok((proving.proof(), proving.fastest(), ending))
 }

@@ -1,17 +1,26 @@
-//! Frames: the boundaries between messages.
+//! Frames: the boundaries between messages. An agent's record is compressed (zlib, RFC 1950): it is the longest message, and is
+//! sent over paths that may be slow.
 
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The longest frame that is accepted, in bytes, except for an agent's record.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
-/// The longest frame with an agent's record ([`crate::protocol::FromAgent::Done`]), in bytes: an
+/// The longest agent's record ([`crate::protocol::FromAgent::Done`]), in bytes, compressed or not: an
 /// hour of samples of a large host.
 pub const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// The start of the text of such a frame.
+/// The start of the text of a record.
 const RECORD: &[u8] = br#"{"from_agent":"done","#;
+
+/// The first byte of a frame that is compressed, with which no text starts.
+const COMPRESSED: u8 = 0x78;
 
 /// The longest first frame that is accepted, in bytes: a greeting is short, and a longer frame
 /// comes from another program.
@@ -23,7 +32,7 @@ const SHOWN_BYTES: usize = 60;
 /// The reason why bytes are not a message. The stream cannot be used any further.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// Longer than [`FRAME_BYTES_MAX`], or a record that is longer than [`RECORD_BYTES_MAX`].
+    /// Longer than [`FRAME_BYTES_MAX`], a record that is longer than [`RECORD_BYTES_MAX`], or compressed and no record.
     #[error(
         "a frame of {0} bytes; at most {FRAME_BYTES_MAX} are allowed, and {RECORD_BYTES_MAX} for the record of a run"
     )]
@@ -42,21 +51,40 @@ pub enum FrameError {
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
-    let length = frame.len() - 4;
-    if length > longest(&frame[4..]) {
-        return Err(FrameError::TooLong(length));
+    let is_record = frame[4..].starts_with(RECORD);
+    let most = if is_record {
+        RECORD_BYTES_MAX
+    } else {
+        FRAME_BYTES_MAX
+    };
+    if frame.len() - 4 > most {
+        return Err(FrameError::TooLong(frame.len() - 4));
     }
+    if is_record {
+        frame = compressed(&frame[4..]).map_err(serde_json::Error::io)?;
+    }
+    let length = frame.len() - 4;
     frame[..4].copy_from_slice(&(length as u32).to_be_bytes());
     Ok(frame)
 }
 
-/// The most bytes that a frame whose text starts like this may have.
-fn longest(text: &[u8]) -> usize {
-    if text.starts_with(RECORD) {
-        RECORD_BYTES_MAX
-    } else {
-        FRAME_BYTES_MAX
+/// A compressed text, after room for its length.
+fn compressed(text: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut into = ZlibEncoder::new(vec![0; 4], Compression::fast());
+    into.write_all(text)?;
+    into.finish()
+}
+
+/// The text of a record that was compressed.
+fn expanded(bytes: &[u8]) -> Result<Vec<u8>, FrameError> {
+    let most = RECORD_BYTES_MAX as u64 + 1;
+    let mut text = Vec::new();
+    let read = ZlibDecoder::new(bytes).take(most).read_to_end(&mut text);
+    read.map_err(serde_json::Error::io)?;
+    if text.len() > RECORD_BYTES_MAX || !text.starts_with(RECORD) {
+        return Err(FrameError::TooLong(text.len()));
     }
+    Ok(text)
 }
 
 /// Collects bytes until they form messages.
@@ -84,15 +112,22 @@ impl Decoder {
                 String::from_utf8_lossy(shown).into_owned(),
             ));
         }
-        let begun = &self.bytes[4..];
-        // The kind of the message is known only after its first bytes have arrived.
-        if length > RECORD_BYTES_MAX || begun.len() >= RECORD.len() && length > longest(begun) {
+        // Whether it is compressed is known only after its first byte has arrived.
+        let is_compressed = self.bytes.get(4).map(|first| *first == COMPRESSED);
+        let most = match is_compressed {
+            Some(false) => FRAME_BYTES_MAX,
+            _ => RECORD_BYTES_MAX,
+        };
+        if length > most {
             return Err(FrameError::TooLong(length));
         }
         let Some(text) = self.bytes.get(4..4 + length) else {
             return Ok(None);
         };
-        let message = serde_json::from_slice(text)?;
+        let message = match is_compressed {
+            Some(true) => serde_json::from_slice(&expanded(text)?)?,
+            _ => serde_json::from_slice(text)?,
+        };
         self.is_greeted = true;
         self.bytes.drain(..4 + length);
         Ok(Some(message))
@@ -152,6 +187,16 @@ mod tests {
             decoder.take::<serde_json::Value>().expect("decodes"),
             Some(record)
         );
+        let bomb = [RECORD, &vec![b' '; RECORD_BYTES_MAX]].concat();
+        for expands in [&bomb[..], br#"{"from_agent":"stopped"}"#] {
+            let mut frame = compressed(expands).expect("compresses");
+            let length = frame.len() - 4;
+            frame[..4].copy_from_slice(&head(length));
+            let mut decoder = greeted();
+            decoder.push(&frame);
+            let refused = decoder.take::<serde_json::Value>();
+            assert!(matches!(refused, Err(FrameError::TooLong(_))), "{length}");
+        }
         let mut decoder = greeted();
         decoder.push(&head(RECORD_BYTES_MAX + 1));
         assert!(matches!(

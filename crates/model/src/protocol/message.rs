@@ -7,6 +7,7 @@ use crate::constants::HostConstants;
 use crate::machine::HostDescription;
 use crate::protocol::Confinement;
 use crate::record::{EndpointRecord, IdleBaseline, Role, Sample};
+use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 /// Secret of one run, known to its two endpoints.
@@ -63,6 +64,20 @@ pub struct Prepare {
     /// Whether this endpoint samples its host's CPUs in the window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_profiled: bool,
+    /// Whether what streams of TCP that end with their time alone have under way then is thrown away: it belongs to no window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discards: bool,
+}
+
+impl Prepare {
+    /// Whether what a part has under way at its end is thrown away.
+    pub fn discards_rest(&self, part: usize) -> bool {
+        let is_stream = |part: &Part| {
+            part.conditions.workload == Workload::TcpStream && !part.conditions.is_bounded()
+        };
+        let of_both = self.discards && self.peer.is_bitcost();
+        of_both && self.parts.get(part).is_some_and(is_stream)
+    }
 }
 
 /// How the interface of a host of a lab receives. It is set before each run, and ends with the lab.
