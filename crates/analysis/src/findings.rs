@@ -97,7 +97,7 @@ impl Findings {
         let summary = complete(log, plan);
         let profiled = profiled(&summary);
         let mut found = Findings {
-            explanation: explanation(&name, &summary),
+            explanation: explanation(&summary),
             profiled,
             name,
             log: None,
@@ -127,10 +127,6 @@ impl Findings {
 
     /// Adds what to do about what limits each cell.
     fn advise(&mut self) {
-        // Figures alone explain only cells with runs.
-        if self.explanation.cells.len() != self.summary.planned.len() {
-            return;
-        }
         let used = self.summary.used().into_iter().enumerate();
         for (cell, used) in self.explanation.cells.iter_mut().zip(used) {
             let base = Base::of_cell(&self.summary, cell, used);
@@ -187,15 +183,9 @@ impl Findings {
         found
     }
 
-    /// What limited the cell with this index; absent where no run of it can be explained.
+    /// What limited the cell with this index; absent where it is not planned.
     pub fn limiter_of(&self, cell: usize) -> Option<&ExplainedCell> {
-        let (cells, explained) = (&self.summary.cells, &self.explanation.cells);
-        if cells.len() == explained.len() {
-            return explained.get(cell);
-        }
-        // Figures alone explain only cells with runs.
-        let before = cells[..cell].iter().filter(|cell| cell.runs > 0).count();
-        explained.get(before).filter(|_| cells[cell].runs > 0)
+        self.explanation.cells.get(cell)
     }
 
     /// What limited most of the cell with this index; absent where that is unknown.

@@ -1,3 +1,3 @@
 //! The types of which figures and findings consist, and the quantiles that pictures draw.
 
-pub use bitcost_stats::{Interval, Spread, quantile_of_sorted};
+pub use bitcost_stats::{Interval, LineFit, Spread, quantile_of_sorted};

@@ -17,6 +17,6 @@ pub use change::{Error, Estimate, Scale, change, change_of_two, hold_together, p
 pub use groups::gap;
 pub use polish::{Entry, Polished, Score, polished};
 pub use quantile::{median, quantile, quantile_of_sorted};
-pub use regression::{LackOfFit, LineFit, fit_line};
+pub use regression::{LineFit, fit_line};
 pub use spread::{Spread, spread};
 pub use trend::{Trend, trend};

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use bitcost_analysis::explain::{RunFigures, cost_models};
+use bitcost_analysis::explain::{Packet, packet_line};
 
 use crate::programs::{given_or_built, root};
-use recording::{Line, Models, Trial};
+use recording::{Line, Lines, Trial};
 use table::Row;
 
 #[derive(clap::Args)]
@@ -45,10 +45,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         false => arguments.recordings.clone(),
     };
     let trials = read(&files)?;
-    let models = models(&trials);
+    let lines = lines(&trials);
     let mut rows = Vec::new();
     for trial in trials.iter().filter(|trial| trial.sweep.is_none()) {
-        let row = Row::of(trial, &models);
+        let row = Row::of(trial, &lines);
         if arguments.why && !row.is_right() {
             println!("{}", row.why(trial));
         }
@@ -83,14 +83,13 @@ fn read(files: &[PathBuf]) -> Result<Vec<Trial>> {
     Ok(trials)
 }
 
-/// The cost models of each file and scenario that has runs of several sizes: machines differ in what a packet
-/// costs.
-fn models(trials: &[Trial]) -> Models {
-    let mut sweeps: BTreeMap<(usize, String), Vec<RunFigures>> = BTreeMap::new();
+/// What packets cost in each file and scenario that has runs of several sizes: machines differ in that.
+fn lines(trials: &[Trial]) -> Lines {
+    let mut sweeps: BTreeMap<(usize, String), Vec<Packet>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.sweep.is_some()) {
         let key = (trial.source, trial.scenario.clone());
-        sweeps.entry(key).or_default().push(trial.figures());
+        sweeps.entry(key).or_default().extend(trial.packet());
     }
-    let model = |(key, figures): (_, Vec<RunFigures>)| (key, cost_models(&figures, 0));
-    sweeps.into_iter().map(model).collect()
+    let line = |(key, packets)| Some((key, packet_line(packets, 0)?));
+    sweeps.into_iter().filter_map(line).collect()
 }

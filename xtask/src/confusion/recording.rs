@@ -4,17 +4,16 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
-use bitcost_analysis::explain::{
-    CostModel, RunFigures, Signals, Verdict, explain_run, packet_cost,
-};
-use bitcost_analysis::metrics::RunView;
+use bitcost_analysis::explain::{Packet, PacketCost, Signals, Verdict, explain_run};
+use bitcost_analysis::metrics::{Figures, RunView};
+use bitcost_analysis::statistics::LineFit;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, Sample};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The cost models of scenarios, by the number of the file that holds their runs and by their names.
-pub type Models = BTreeMap<(usize, String), Vec<CostModel>>;
+/// What packets cost in scenarios, by the number of the file that holds their runs and by their names.
+pub type Lines = BTreeMap<(usize, String), LineFit>;
 
 /// A run with its truth, as it is written.
 #[derive(Deserialize)]
@@ -44,7 +43,7 @@ pub struct Trial {
     /// The limiters that it has by construction, by their names in JSON.
     pub right: Vec<String>,
     pub repeat: u32,
-    /// The message size of a run that is made for the cost model.
+    /// The message size of a run that is made for the cost of packets.
     pub sweep: Option<u32>,
     /// The number of the file that it was read from.
     pub source: usize,
@@ -114,19 +113,20 @@ impl Trial {
         }
     }
 
-    pub fn figures(&self) -> RunFigures {
-        RunFigures::of(u64::from(self.repeat) + 1, &self.view())
+    pub fn packet(&self) -> Option<Packet> {
+        let view = self.view();
+        Packet::of(view.conditions, &Figures::of(|one| (one.compute)(&view)))
     }
 
-    /// What bitcost says of it, by the cost models of its own file or of the last one before it that has some.
-    pub fn verdict(&self, models: &Models) -> Verdict {
-        let own = models
-            .iter()
-            .filter(|((_, name), _)| *name == self.scenario);
-        let known = own.clone().rfind(|((source, _), _)| *source <= self.source);
-        let models = known.or_else(|| own.clone().next());
-        let models = models.map_or(&[][..], |(_, models)| models.as_slice());
-        explain_run(&self.view(), packet_cost(models, &self.figures()))
+    /// What bitcost says of it, by what packets cost in its own file or in the last one before it that tells.
+    pub fn verdict(&self, lines: &Lines) -> Verdict {
+        let own = lines.iter();
+        let own = own.filter(|((_, name), _)| *name == self.scenario);
+        let before = own.clone().rfind(|((source, _), _)| *source <= self.source);
+        let line = before.or_else(|| own.clone().next());
+        let both = self.packet().zip(line);
+        let cost = both.and_then(|(packet, (_, line))| PacketCost::of(packet, line));
+        explain_run(&self.view(), cost)
     }
 
     pub fn signals(&self) -> Signals {

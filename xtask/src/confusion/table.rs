@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bitcost_analysis::explain::Verdict;
 use bitcost_render::explained::evidence_text;
 
-use super::recording::{Models, Trial};
+use super::recording::{Lines, Trial};
 
 /// Greatest share of unknown verdicts; all others must be right.
 const UNKNOWN: f64 = 0.03;
@@ -17,11 +17,11 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn of(trial: &Trial, models: &Models) -> Row {
+    pub fn of(trial: &Trial, lines: &Lines) -> Row {
         Row {
             scenario: trial.scenario.clone(),
             right: trial.right.clone(),
-            verdict: trial.verdict(models),
+            verdict: trial.verdict(lines),
         }
     }
 

@@ -31,9 +31,7 @@ pub fn apply(cell: &mut ExplainedCell, proof: Proof) {
                 share: 1.0,
                 ..run.verdict.clone()
             };
-            if let Some(others) = &run.others {
-                others.tell(&mut verdict);
-            }
+            run.others.tell(&mut verdict);
             run.verdict = verdict;
         }
         let is_proved = proof.outcome == Outcome::Proved;

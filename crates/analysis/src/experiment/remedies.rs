@@ -205,7 +205,7 @@ mod tests {
     use crate::experiment::change::cannot;
     use crate::experiment::change::host;
     use crate::explain::{
-        Candidate, Confidence, Decision, ExplainedRun, Outcome, Proof, RunFigures, Verdict, limiter,
+        Candidate, Confidence, Decision, ExplainedRun, Others, Outcome, Proof, Verdict, limiter,
     };
     use bitcost_model::conditions::{Conditions, Direction};
     use bitcost_stats::Interval;
@@ -250,9 +250,9 @@ mod tests {
             suspects: Vec::new(),
         };
         let run = ExplainedRun {
-            figures: RunFigures::default(),
+            run: 0,
             verdict,
-            others: None,
+            others: Others::default(),
         };
         let mut cell = ExplainedCell::new("test".to_owned(), vec![run]);
         cell.proof = Some(proof);

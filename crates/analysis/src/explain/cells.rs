@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::explain::figures::RunFigures;
 use crate::explain::limiter::{Limiter, Verdict};
 use crate::explain::others::Others;
 use crate::explain::proof::{Proof, Remedy};
@@ -12,10 +11,11 @@ const TIE: f64 = 1e-6;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRun {
-    pub figures: RunFigures,
+    /// Its place in the order, from 0.
+    pub run: u32,
     pub verdict: Verdict,
-    /// What other programs took from it; absent where only figures are known.
-    pub others: Option<Others>,
+    /// What other programs took from it.
+    pub others: Others,
 }
 
 /// A cell with what limited its runs.

@@ -1,125 +1,62 @@
-//! The cost of a message at each endpoint: a fixed part, and a part that grows with its bytes.
+//! What a packet costs its sender: a fixed part, and a part that grows with its bytes.
 
+use bitcost_model::conditions::Conditions;
+use bitcost_model::units::KIB;
 use bitcost_stats::{Interval, LineFit, fit_line};
 
-use crate::explain::figures::RunFigures;
+use crate::metrics::Figures;
 
-/// Below this probability a line is said not to fit.
-const FIT_MIN: f64 = 0.01;
-
-/// Measured sizes of segments that differ by less than this share are one size.
+/// Measured sizes that differ by less than this share are one size.
 const SAME_SIZE: f64 = 0.05;
 
-bitcost_model::words! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Spent {
-        /// Time from one send call to the next.
-        SendTime = "send_time",
-        SendCpu = "send_cpu",
-        ReceiveCpu = "receive_cpu",
-    }
+/// The largest size ÷ the smallest from which sizes determine a slope.
+const APART: f64 = 1.5;
+
+/// A packet of a run: a datagram, or a segment of a stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packet {
+    /// Its user data, in bytes.
+    pub size: f64,
+    /// CPU time of the sender for it, in ns.
+    pub cost_ns: f64,
 }
 
-bitcost_model::words! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Unit {
-        /// A message that travels as one packet.
-        Packet = "packet",
-        /// What one send call hands over.
-        Message = "message",
-        /// A TCP segment.
-        Segment = "segment",
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct CostModel {
-    pub spent: Spent,
-    pub unit: Unit,
-    /// Cost in ns as a function of bytes.
-    pub fit: LineFit,
-    /// Number of runs that it comes from.
-    pub runs: usize,
-}
-
-impl Spent {
-    pub fn title(self) -> &'static str {
-        match self {
-            Spent::SendTime => "time of a send call",
-            Spent::SendCpu => "sender's CPU time",
-            Spent::ReceiveCpu => "receiver's CPU time",
-        }
-    }
-
-    fn ns(self, run: &RunFigures, size_bytes: f64) -> Option<f64> {
-        let demand = match self {
-            Spent::SendTime => return run.send_time_ns(size_bytes),
-            Spent::SendCpu => run.send_demand(),
-            Spent::ReceiveCpu => run.receive_demand_by_received(),
+impl Packet {
+    /// By the whole host's CPU time where that of the end is not known; absent where neither is, and of transactions.
+    pub fn of(conditions: &Conditions, figures: &Figures) -> Option<Packet> {
+        let size = match conditions.workload.is_datagram() {
+            true => f64::from(conditions.message_size_bytes),
+            false => figures.get("segment_size_bytes")?.round(),
         };
-        Some(RunFigures::demand_ns(demand?, size_bytes))
+        let of_kib = figures
+            .get("send_service_demand_us_per_kib")
+            .or_else(|| figures.get("netperf_send_service_demand_us_per_kib"))?;
+        (!conditions.workload.is_transactional()).then_some(Packet {
+            size,
+            cost_ns: of_kib * 1e3 * size / KIB,
+        })
     }
 }
 
-impl Unit {
-    fn size(self, run: &RunFigures) -> Option<f64> {
-        match self {
-            Unit::Packet => run.message_size_bytes.filter(|_| run.is_datagram),
-            Unit::Message => run.message_size_bytes.filter(|_| !run.is_datagram),
-            Unit::Segment => run
-                .segment_size_bytes
-                .or_else(|| run.get("segment_size_bytes").map(f64::round)),
-        }
+/// What packets of these cost as a function of their bytes, in ns: absent with fewer than three sizes, and where neither of the
+/// two parts differs from 0.
+pub fn packet_line(mut packets: Vec<Packet>, seed: u64) -> Option<LineFit> {
+    packets.sort_by(|a, b| a.size.total_cmp(&b.size));
+    let is_apart = packets.last()?.size >= APART * packets.first()?.size;
+    let is_same = |a: &Packet, b: &Packet| b.size - a.size <= SAME_SIZE * a.size;
+    let mut points = Vec::new();
+    for group in packets.chunk_by(is_same) {
+        let sum: f64 = group.iter().map(|packet| packet.size).sum();
+        let mean = (sum / group.len() as f64).round();
+        points.extend(
+            group
+                .iter()
+                .map(|one| (mean, one.cost_ns * mean / one.size)),
+        );
     }
-}
-
-/// Every cost model that the runs allow: those with three sizes or more. The runs differ in nothing
-/// but sizes.
-pub fn cost_models(runs: &[RunFigures], seed: u64) -> Vec<CostModel> {
-    let pairs = Unit::ALL
-        .into_iter()
-        .flat_map(|unit| Spent::ALL.map(|spent| (unit, spent)));
-    pairs
-        .filter_map(|(unit, spent)| cost_model(runs, unit, spent, seed))
-        .collect()
-}
-
-fn cost_model(runs: &[RunFigures], unit: Unit, spent: Spent, seed: u64) -> Option<CostModel> {
-    let point = |run: &RunFigures| {
-        let size = unit.size(run)?;
-        Some((size, spent.ns(run, size)?))
-    };
-    let mut points: Vec<(f64, f64)> = runs.iter().filter_map(point).collect();
-    if unit == Unit::Segment {
-        merge(&mut points);
-    }
-    let (least, most) = points
-        .iter()
-        .fold((f64::MAX, 0.0_f64), |(a, b), (size, _)| {
-            (a.min(*size), b.max(*size))
-        });
-    // Segments of nearly one size do not determine a slope.
-    let spread = most >= 1.5 * least;
-    let fit = fit_line(&points, seed).filter(|_| spread)?;
-    Some(CostModel {
-        spent,
-        unit,
-        runs: points.len(),
-        fit,
-    })
-}
-
-/// Gives points of nearly the same size the mean of their sizes, and scales their costs in
-/// proportion.
-fn merge(points: &mut [(f64, f64)]) {
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let is_same = |a: &(f64, f64), b: &(f64, f64)| b.0 - a.0 <= SAME_SIZE * a.0;
-    for group in points.chunk_by_mut(is_same) {
-        let mean = (group.iter().map(|(size, _)| size).sum::<f64>() / group.len() as f64).round();
-        group
-            .iter_mut()
-            .for_each(|(size, cost)| (*size, *cost) = (mean, *cost * mean / *size));
-    }
+    let line = fit_line(&points, seed).filter(|_| is_apart)?;
+    let differs = |part: Interval| part.low.unwrap_or(part.value) > 0.0;
+    (differs(line.intercept) || differs(line.slope)).then_some(line)
 }
 
 /// What a packet costs the sender at the size of a run.
@@ -132,47 +69,15 @@ pub struct PacketCost {
     pub fixed_ns: Interval,
 }
 
-/// The sender's cost per packet at the size of a run: by messages for datagrams, by segments for
-/// streams. Absent where no model gives it.
-pub fn packet_cost(models: &[CostModel], run: &RunFigures) -> Option<PacketCost> {
-    let unit = if run.is_datagram {
-        Unit::Packet
-    } else {
-        Unit::Segment
-    };
-    let model = models
-        .iter()
-        .find(|model| (model.spent, model.unit) == (Spent::SendCpu, unit) && model.tells())?;
-    let (fixed, slope) = (model.fit.intercept, model.fit.slope);
-    let by_bytes = slope.high.unwrap_or(slope.value).max(0.0) * unit.size(run)?;
-    let all = fixed.value.max(0.0) + by_bytes;
-    (all > 0.0).then(|| PacketCost {
-        per_byte: by_bytes / all,
-        fixed_ns: fixed,
-    })
-}
-
-impl CostModel {
-    /// The share of the cost of this size that grows with its bytes, from 0 to 1.
-    pub fn per_byte_share(&self, size_bytes: f64) -> f64 {
-        self.fit.share_of_slope(size_bytes).clamp(0.0, 1.0)
-    }
-
-    /// True unless the lack of fit shows that the costs do not follow a line.
-    pub fn fits(&self) -> bool {
-        self.fit.lack_of_fit.is_none_or(|lack| lack.p >= FIT_MIN)
-    }
-
-    /// True where one of the two parts differs from 0: its interval lies above it.
-    ///
-    /// Where each packet costs the same, the line explains nothing of the differences between the
-    /// sizes (R² is near 0), and the part per packet is known all the same.
-    pub fn tells(&self) -> bool {
-        self.parts_that_differ().contains(&true)
-    }
-
-    /// Whether the part per unit and the part per byte differ from 0.
-    pub fn parts_that_differ(&self) -> [bool; 2] {
-        [self.fit.intercept, self.fit.slope].map(|part| part.low.unwrap_or(part.value) > 0.0)
+impl PacketCost {
+    /// That of a packet, by the line through those of several sizes.
+    pub fn of(packet: Packet, line: &LineFit) -> Option<PacketCost> {
+        let (fixed, slope) = (line.intercept, line.slope);
+        let by_bytes = slope.high.unwrap_or(slope.value).max(0.0) * packet.size;
+        let all = fixed.value.max(0.0) + by_bytes;
+        (all > 0.0).then(|| PacketCost {
+            per_byte: by_bytes / all,
+            fixed_ns: fixed,
+        })
     }
 }

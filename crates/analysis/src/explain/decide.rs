@@ -17,12 +17,12 @@ const SECONDS_MIN: f64 = 0.8;
 const SUSPECTS: usize = 3;
 const NEAR: f64 = 0.25;
 
-/// What limited a run; `cost` is what a packet of the run's size costs by the sender's cost model, where there is one.
+/// What limited a run; `cost` is what a packet of the run's size costs where that is known.
 pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Verdict {
     RunSignals::of(run).verdict(cost)
 }
 
-/// What is kept of a run until the cost model of its sender is known: numbers only, no samples.
+/// What is kept of a run until it is known what packets cost its sender: numbers only, no samples.
 #[derive(Clone, Debug)]
 pub(super) struct RunSignals {
     pub others: Others,

@@ -2,18 +2,18 @@
 
 use bitcost_model::record::Role;
 
+use crate::explain::cost::Packet;
 use crate::explain::decide::RunSignals;
-use crate::explain::figures::RunFigures;
 use crate::explain::load::Load;
 use crate::metrics::{Figures, RunView, wire_load};
 
-/// Executions with more runs than this are explained by figures alone.
+/// The most runs of an execution that are explained: the first ones.
 pub(crate) const MANY: usize = 3000;
 
 /// What is kept of a run: numbers only, no samples.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    pub(super) figures: RunFigures,
+    pub(super) packet: Option<Packet>,
     pub(super) signals: RunSignals,
     /// What it had of each resource.
     pub(crate) load: Load,
@@ -22,11 +22,11 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// What is kept of a run with these figures; `run` is its place in the order, from 0.
-    pub fn of(run: u32, view: &RunView, figures: &Figures) -> Kept {
+    /// What is kept of a run with these figures.
+    pub fn of(view: &RunView, figures: &Figures) -> Kept {
         let limits = |role| wire_load(view, role).is_some_and(|load| load.limits());
         Kept {
-            figures: RunFigures::with(u64::from(run) + 1, view.conditions, figures),
+            packet: Packet::of(view.conditions, figures),
             signals: RunSignals::of(view),
             load: Load::of(view),
             is_limited_by_wire: limits(Role::Sender) || limits(Role::Receiver),

@@ -1,14 +1,12 @@
 //! Counters in, verdict out: what limited a run, by name and with evidence, or *unknown*.
 //!
-//! The functions are pure: they read nothing and keep nothing. Also here: the two parts of a
-//! message's cost, and warnings about a study's result.
+//! The functions are pure: they read nothing and keep nothing. Also here: warnings about a study's result.
 
 mod behind;
 mod cells;
 mod cost;
 mod decide;
 mod execution;
-mod figures;
 mod hops;
 mod kept;
 mod limiter;
@@ -25,11 +23,10 @@ mod warnings;
 
 pub use behind::Behind;
 pub use cells::{ExplainedCell, ExplainedRun};
-pub use cost::{CostModel, PacketCost, Spent, Unit, cost_models, packet_cost};
+pub use cost::{Packet, PacketCost, packet_line};
 pub use decide::{decide, explain_run};
 pub use execution::Explanation;
 pub(crate) use execution::explanation;
-pub use figures::RunFigures;
 pub use hops::Hop;
 pub(crate) use kept::{Kept, MANY};
 pub use limiter::{
@@ -38,6 +35,7 @@ pub use limiter::{
 pub use limiters::{LIMITERS, quota_of};
 pub(crate) use limiters::{MTU_BLACK_HOLE, UNKNOWN, limiter};
 pub use load::Load;
+pub use others::Others;
 pub(crate) use packets::full_segment;
 pub use packets::{Packets, Unheard};
 pub use proof::{Decision, NotTried, Outcome, Proof, Remedy, Tried};

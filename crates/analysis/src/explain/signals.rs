@@ -118,7 +118,7 @@ pub struct Signals {
     pub shared_cpus: Option<f64>,
     /// What has the CPU of each endpoint that waits for it.
     pub behind: [Option<Behind>; 2],
-    /// What a packet costs the sender at this size, by its cost model.
+    /// What a packet costs the sender at this size.
     pub cost: Option<PacketCost>,
     /// Requests or connections, where the run has them.
     pub transactions: Option<Transactions>,
@@ -134,7 +134,7 @@ fn intervals(run: &RunView) -> usize {
 }
 
 impl Signals {
-    /// The facts of a run, without a cost model.
+    /// The facts of a run, without what packets cost.
     pub fn of(run: &RunView) -> Signals {
         let both = [run.sender, run.receiver].map(|end| Series::of(end, intervals(run)));
         let [sender, receiver] = &both;

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::cells::RunRow;
 use crate::explain::cells::ExplainedCell;
-use crate::explain::figures::RunFigures;
 use crate::explain::kept::Kept;
 use crate::metrics::{EmulatorTrouble, disturbance_bounds};
 
@@ -47,10 +46,6 @@ pub(super) struct Study<'a> {
 }
 
 impl Study<'_> {
-    fn figures(&self, cell: usize) -> impl Iterator<Item = &RunFigures> {
-        self.explained[cell].runs.iter().map(|run| &run.figures)
-    }
-
     /// Names of cells; none where it is all of them.
     fn names(&self, cells: &[usize]) -> Vec<String> {
         let names = cells.iter().map(|cell| self.explained[*cell].name.clone());
@@ -76,13 +71,11 @@ pub(super) fn warnings(study: &Study) -> Vec<Warning> {
 /// The packets of a cell's runs carried one amount of data in some of them and far more in the others, and the throughput
 /// differs: medians of all say little.
 fn two_groups(study: &Study, cell: usize) -> Option<Warning> {
-    let of = |run: &RunFigures| {
-        Some((
-            run.get("sender_bytes_per_packet")?,
-            run.get("throughput_mbps")?,
-        ))
+    let of = |(run, _): &(&RunRow, &Kept)| {
+        let of = |name| run.figures.get(name);
+        Some((of("sender_bytes_per_packet")?, of("throughput_mbps")?))
     };
-    let runs: Vec<(f64, f64)> = study.figures(cell).filter_map(of).collect();
+    let runs: Vec<(f64, f64)> = study.runs[cell].iter().filter_map(of).collect();
     let carried: Vec<f64> = runs.iter().map(|(bytes, _)| *bytes).collect();
     let cut = gap(&carried)?;
     let group = |is_full: bool| {

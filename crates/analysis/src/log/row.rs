@@ -49,7 +49,7 @@ pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
         ],
         unattributed: attribution.err().map(|why| why.0),
         not_in_effect: parts.settings,
-        kept: is_kept.then(|| Rc::new(Kept::of(run, view, &figures))),
+        kept: is_kept.then(|| Rc::new(Kept::of(view, &figures))),
         figures,
         ..RunRow::default()
     }

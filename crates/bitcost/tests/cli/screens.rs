@@ -1,5 +1,5 @@
-//! Whole pages of output: the help of `test`, an execution as a table, in Markdown and explained,
-//! tables of another program explained, and limits. After an intended change `INSTA_UPDATE=always cargo test -p bitcost --test cli
+//! Whole pages of output: the help of `test`, an execution as a table, in Markdown and explained, and limits. After an intended
+//! change `INSTA_UPDATE=always cargo test -p bitcost --test cli
 //! screens` writes the new text; read its diff.
 
 use std::path::Path;
@@ -57,20 +57,4 @@ fn limits_show_their_arithmetic() {
         "limits pacing --rate 1G --message-size 1024 --udp",
         "limits bdp --rate 1G --rtt 20ms",
     ]));
-}
-
-#[test]
-fn tables_of_another_program_explained() {
-    let place = tempfile::tempdir().unwrap();
-    let explained = |table: &str, option: &str| {
-        let file = format!("tests/fixtures/{table}.csv");
-        let out = place.path().to_str().unwrap();
-        let said = printed(&["import", &file, "--out", out]);
-        let folder = said.lines().next().unwrap();
-        let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
-        printed(&["explain", folder, option]).replace(name, table)
-    };
-    let sweep = ["--damaged", "--json"].map(|option| explained("udp-size-sweep", option));
-    let random = explained("udp-random-sizes", "--runs");
-    assert_snapshot!(sweep.concat() + &random);
 }

@@ -1,7 +1,6 @@
 //! Why runs were not faster, for people and for programs.
 
 mod bottleneck;
-mod cost;
 mod json;
 mod text;
 

@@ -6,7 +6,6 @@ use bitcost_analysis::explain::{
 };
 use bitcost_model::units::counted;
 
-use super::cost::cost_text;
 use crate::experiment::proof_lines;
 use crate::layout::folded_text;
 use crate::number;
@@ -40,7 +39,7 @@ fn grouped(cells: &[ExplainedCell], words: impl Fn(&ExplainedCell) -> String) ->
 /// `receiver's CPU (5 runs, likely)`, or each limiter with its share.
 fn limited_by(cell: &ExplainedCell) -> String {
     let Some(verdict) = cell.verdict() else {
-        return "no run that can be explained".to_owned();
+        return "no run with counters that say what limited it".to_owned();
     };
     let (count, shares) = (cell.runs.len(), cell.shares());
     let runs = counted(count, "run");
@@ -86,9 +85,6 @@ pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
     };
     let cells = grouped(&explanation.cells, words).into_iter();
     text.extend(cells.map(|cell| format!("\n{cell}")));
-    for (cells, cost) in &explanation.costs {
-        text += &format!("\n{}{}", around("", cells, "\n"), cost_text(cost));
-    }
     let warnings = explanation.warnings.iter().map(warning_line);
     text + &around("\n", &warnings.collect::<String>(), "")
 }
@@ -100,11 +96,7 @@ fn warning_line(warning: &Warning) -> String {
 
 fn run_line(run: &ExplainedRun) -> String {
     let detail = around(" (", &run.verdict.chosen.detail, ")");
-    format!(
-        "  run {}: {}{detail}\n",
-        run.figures.run,
-        run.verdict.limiter()
-    )
+    format!("  run {}: {}{detail}\n", run.run + 1, run.verdict.limiter())
 }
 
 /// Several lines: what limited a cell, with evidence, what comes next, and what to change.

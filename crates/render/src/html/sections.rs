@@ -65,7 +65,7 @@ pub(crate) fn statements(page: &mut Html, summary: &Summary) {
     });
 }
 
-/// A line per cell, and the evidence with cost models and warnings.
+/// A line per cell, and the evidence with warnings.
 pub(crate) fn explained(page: &mut Html, execution: &Findings) {
     let explanation = &execution.explanation;
     let words = "the evidence for each bottleneck";

@@ -102,7 +102,7 @@ pub static PACKETS_PER_SECOND: LimiterRow = LimiterRow {
     name: "packets_per_second",
     title: "packets per second",
     remedy: "larger messages; a larger MTU; segmentation offload at the sender; a fast send mode (--send-mode)",
-    evidence: "the sender's CPU, which nothing else takes; of the cost at this size at most 25 % grows with bytes, by the cost model of the execution (upper bound): of datagrams by messages; of TCP by segments, where 0.9 packets or more left the interface for each",
+    evidence: "the sender's CPU, which nothing else takes; of the cost at this size at most 25 % grows with bytes, by what packets cost in the execution (upper bound): of datagrams by messages; of TCP by segments, where 0.9 packets or more left the interface for each",
     suspects: |signals, found| {
         let all = sending(signals).zip(of_packets(signals)).zip(signals.cost);
         found.extend(all.map(|((sending, of_packets), cost)| {
