@@ -12,9 +12,6 @@ use bitcost_model::as_map::as_map;
 
 pub const RECEIVE_DEMAND: &str = "receive_service_demand_us_per_kib";
 
-/// Name of the receive service demand by bytes sent, as netperf defines it.
-pub const RECEIVE_DEMAND_BY_SENT: &str = "receive_service_demand_per_kib_sent_us";
-
 /// Name of the only line of a curve, where no other factor names it.
 pub const ALONE: &str = "all";
 

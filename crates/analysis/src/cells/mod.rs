@@ -6,10 +6,7 @@ mod machine;
 mod row;
 mod runs;
 
-pub use cell::{
-    ALONE, COVERED_FROM, CellSummary, Figure, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, coverage_pct,
-    has,
-};
+pub use cell::{ALONE, COVERED_FROM, CellSummary, Figure, RECEIVE_DEMAND, coverage_pct, has};
 pub(crate) use cell::{Places, named};
 pub(crate) use machine::machine_caveat;
 pub(crate) use row::used_by_cell;

@@ -1,6 +1,6 @@
 //! What the traffic's calls, threads and segments did, per message.
 
-use bitcost_model::record::{Arrivals, Counts, EndpointRecord, Role, ThreadKind};
+use bitcost_model::record::{Arrivals, EndpointRecord, Role, ThreadKind};
 
 use crate::metrics::cpu;
 use crate::metrics::edges::{Edges, is_of_first_part};
@@ -34,20 +34,13 @@ pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
     Some(sleeps / edges.seconds / messages_per_second(run, role)?)
 }
 
-/// Calls of an endpoint that carried no data, per message. They are counted in the endpoint's own
-/// window.
-pub fn failed_calls(run: &RunView, role: Role, count: fn(&Counts) -> u64) -> Option<f64> {
-    let end = run.end(role);
-    let calls = count(&end.counts.measured) as f64;
-    Some(quotient(calls, end.window_seconds())? / messages_per_second(run, role)?)
-}
-
-/// Every system call of an endpoint's loop, per message; the time between its calls has none.
+/// Every system call of an endpoint's loop, per message, in its own window; the time between its calls has none.
 pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
-    let all = |counts: &Counts| {
-        counts.calls + counts.failed_calls + counts.empty_calls + counts.wait_calls
-    };
-    failed_calls(run, role, all).filter(|_| !run.conditions.workload.is_transactional())
+    (!run.conditions.workload.is_transactional()).then_some(())?;
+    let end = run.end(role);
+    let counts = &end.counts.measured;
+    let all = counts.calls + counts.failed_calls + counts.empty_calls + counts.wait_calls;
+    Some(quotient(all as f64, end.window_seconds())? / messages_per_second(run, role)?)
 }
 
 pub fn failed_sends(run: &RunView) -> Option<f64> {
@@ -82,12 +75,6 @@ pub fn segments_per_message(run: &RunView) -> Option<f64> {
     Some(segments / messages_per_second(run, Role::Sender)?)
 }
 
-pub fn acks_per_segment(run: &RunView) -> Option<f64> {
-    let edges = Edges::of(&run.receiver.samples)?;
-    let acks = edges.tcp(|info| info.segs_out)? - edges.tcp(|info| info.data_segs_out)?;
-    quotient(acks.max(0.0), edges.tcp(|info| info.data_segs_in)?)
-}
-
 /// A count of the window's datagrams in per cent of those sent.
 pub fn arrivals(run: &RunView, count: fn(&Arrivals) -> u64) -> Option<f64> {
     let sequence = run.receiver.sequence?;
@@ -119,10 +106,6 @@ pub fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
     }
     let receiver = of(run.receiver)?;
     Some((sender.0 + receiver.0, sender.1 + receiver.1))
-}
-
-pub fn own_cpu_share(run: &RunView) -> Option<f64> {
-    quotient(100.0 * own_cpus(run)?, busy_cpus(run)?.0)
 }
 
 pub fn other_cpu(run: &RunView) -> Option<f64> {

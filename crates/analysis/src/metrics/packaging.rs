@@ -7,7 +7,7 @@
 //! those of others are notable, there is no figure.
 
 use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::record::{Role, TcpInfo};
+use bitcost_model::record::Role;
 
 use crate::metrics::counting;
 use crate::metrics::edges::Edges;
@@ -125,12 +125,12 @@ pub fn full_packets_pct(run: &RunView) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * in_full / all)
 }
 
-/// Share of the connections' busy time, between the first and the last sample, in per cent.
-pub fn of_busy_time(run: &RunView, part: fn(&TcpInfo) -> Option<u64>) -> Option<f64> {
+/// Share of the connections' busy time, between the first and the last sample, that the receive window limits, in per cent.
+pub fn receive_window_limited_pct(run: &RunView) -> Option<f64> {
     let edges = Edges::of(&run.sender.samples)?;
     let busy = edges.tcp_64(|info| info.busy_time_us)?;
     (keeps_connections(run) && busy > 0.0).then_some(())?;
-    Some(100.0 * edges.tcp_64(part)? / busy)
+    Some(100.0 * edges.tcp_64(|info| info.rwnd_limited_us)? / busy)
 }
 
 /// Segments per packet that the receiver's IP delivers to the transport, after GRO.

@@ -218,11 +218,8 @@ const ROWS: &[&[Metric]] = &[
         => parts::total_demand,
         ["the " sender "'s attributed CPU time ÷ KiB that it sent and received in all flows"]),
     ends!([send "_service_demand_us_per_kib"], [Send " service demand"], "µs/KiB", Lower, attributed, [Streams]
-        => own_demand,
+        => demand,
         ["the " sender "'s attributed CPU time ÷ KiB " sent]),
-    one!("receive_service_demand_per_kib_sent_us", "Receive service demand by netperf's definition", "µs per KiB sent", Lower, attributed
-        => |run| demand(run, Role::Receiver, Role::Sender),
-        "the receiver's attributed CPU time ÷ KiB sent, as netperf divides; lost data makes it look cheaper"),
     one!("wire_service_demand_us_per_kib", "Wire service demand", "µs/KiB", Lower, attributed
         => wire_demand,
         "CPU time of a lab's wire (charged to neither endpoint) ÷ KiB received; `own_cpus` only"),
@@ -241,9 +238,6 @@ const ROWS: &[&[Metric]] = &[
     ends!([sender "_peak_cpu_pct"], ["Busiest CPU of the " sender "'s host"], "%", Lower, [Streams Transactions Totals]
         => peak_cpu,
         ["busy time ÷ wall clock of the busiest CPU over the window"]),
-    ends!([sender "_thread_wait_pct"], [Sending " thread waiting for a CPU"], "%", Lower
-        => thread_wait,
-        ["run-queue delay of the traffic thread ÷ wall clock"]),
     ends!([sender "_traffic_cpu_pct"], ["CPU of the " sending " program"], "% of a CPU", Lower
         => traffic_cpu,
         ["run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only " sends]),
@@ -274,9 +268,6 @@ const ROWS: &[&[Metric]] = &[
     one!("emulator_failed_packets", "Packets that the link emulator failed to carry", "", Lower, [Streams]
         => path::emulator_failures,
         "arrived faster than it read them, or were refused when it sent them"),
-    one!("emulator_cpu_pct", "CPU use of the link emulators", "% of a CPU", Lower, [Streams]
-        => |run| path::emulator_cpus(run).map(|cpus| 100.0 * cpus),
-        "CPU time of their threads ÷ the samples' span"),
     one!("rtt_us", "Round-trip time", "µs", Lower, [Streams]
         => |run| Some(f64::from(run.sender.tcp_info.as_ref()?.rtt_us?)),
         "smoothed, at the end of the run, at the sender (TCP_INFO)"),
@@ -286,9 +277,6 @@ const ROWS: &[&[Metric]] = &[
     one!("receive_calls_per_second", "Receive calls", "1/s", Neither
         => |run| Some(receive_calls(run)? / run.window_seconds(Role::Receiver)?),
         "receive calls of a stream that brought data ÷ window"),
-    one!("bytes_per_receive_call", "User data per receive call", "bytes", Neither, [Streams]
-        => |run| quotient(run.measured(Role::Receiver).bytes as f64, receive_calls(run)?),
-        "received ÷ calls, of a stream"),
     one!("transactions_per_second", "Transactions", "1/s", Higher, [Transactions]
         => |run| Some(transactions(run, Role::Sender)? / run.window_seconds(Role::Sender)?),
         "requests with their responses, or connections ÷ the sender's window"),
@@ -304,9 +292,6 @@ const ROWS: &[&[Metric]] = &[
     ends!([sender "_wakeups_per_message"], ["Wake-ups of the " sending " thread"], "per message", Lower, [Streams Transactions]
         => counting::wakeups,
         ["voluntary switches of the traffic thread per second ÷ messages " sent " per second"]),
-    one!("receiver_empty_calls_per_message", "Receive calls without data", "per message", Neither, is_hidden_at_zero, [Streams Transactions]
-        => |run| counting::failed_calls(run, Role::Receiver, |counts| counts.empty_calls),
-        "receive calls that answered EAGAIN per second ÷ messages received per second"),
     ends!([sender "_system_calls_per_message"], ["System calls of the " sending " loop"], "per message", Lower
         => counting::system_calls,
         ["all calls that the loop makes for its messages per second ÷ messages per second: " send " calls, failed and empty ones; streams"]),
@@ -316,9 +301,6 @@ const ROWS: &[&[Metric]] = &[
     one!("segments_per_message", "Segments per message", "per message", Neither, [Streams Transactions]
         => counting::segments_per_message,
         "data segments sent, retransmitted ones included, per second (TCP_INFO) ÷ messages handed over per second"),
-    one!("acks_per_segment", "ACKs per data segment received", "per segment", Neither, [Streams Transactions]
-        => counting::acks_per_segment,
-        "segments without data that the receiver sent ÷ data segments that it received, between the first and the last sample (TCP_INFO)"),
     ends!([sender "_segments_per_packet"], ["Segments per packet in the " sender "'s stack"], "segments", Neither, [Streams]
         => packaging::segments_per_packet,
         ["data segments " sent " (UDP: datagrams) ÷ packets between IP and transport: a super-packet that is sent counts once, as does what GRO joined"]),
@@ -332,11 +314,8 @@ const ROWS: &[&[Metric]] = &[
         => packaging::full_packets_pct,
         "share of the time between samples in which the sender's packets carry at least 1.5 messages or 32 KiB of user data, whichever is less"),
     one!("receive_window_limited_pct", "Busy time limited by the receive window", "%", Neither
-        => |run| packaging::of_busy_time(run, |info| info.rwnd_limited_us),
+        => packaging::receive_window_limited_pct,
         "growth of tcpi_rwnd_limited ÷ growth of tcpi_busy_time, between the first and the last sample"),
-    one!("send_buffer_limited_pct", "Busy time limited by the send buffer", "%", Neither
-        => |run| packaging::of_busy_time(run, |info| info.sndbuf_limited_us),
-        "growth of tcpi_sndbuf_limited ÷ growth of tcpi_busy_time, between the first and the last sample"),
     one!("reordered_pct", "Datagrams out of order", "%", Lower, is_hidden_at_zero, [Streams]
         => |run| counting::arrivals(run, |arrivals| arrivals.reordered),
         "datagrams of the window that came after a later one ÷ those sent"),
@@ -346,9 +325,6 @@ const ROWS: &[&[Metric]] = &[
     one!("late_pct", "Datagrams too late to count", "%", Lower, is_hidden_at_zero, [Streams]
         => |run| counting::arrivals(run, |arrivals| arrivals.late),
         "datagrams of the window that came more than 262 144 numbers late ÷ those sent; they are among the lost"),
-    one!("own_cpu_share_pct", "Share of busy time used by the run", "%", Neither, [Streams Transactions Totals]
-        => counting::own_cpu_share,
-        "run time of both ends' traffic, NAPI and watching threads ÷ busy time of the host or hosts"),
     one!("other_cpu_pct", "CPU time of everything else", "%", Lower
         => counting::other_cpu,
         "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs"),
@@ -445,15 +421,10 @@ fn mbps(run: &RunView, role: Role) -> Option<f64> {
     Some(bits_per_second(run.measured(role).bytes, run.window_seconds(role)?) / 1e6)
 }
 
-/// CPU time attributed to `end` over its window, in µs, per KiB that `per` counted.
-fn demand(run: &RunView, end: Role, per: Role) -> Option<f64> {
-    let cpus = alone(run)?.end(end)?.cpus;
-    Some(cpus * run.window_seconds(end)? * 1e6 / run.kib(per)?)
-}
-
 /// CPU time attributed to `end` over its window, in µs, per KiB of its own.
-fn own_demand(run: &RunView, end: Role) -> Option<f64> {
-    demand(run, end, end)
+fn demand(run: &RunView, end: Role) -> Option<f64> {
+    let cpus = alone(run)?.end(end)?.cpus;
+    Some(cpus * run.window_seconds(end)? * 1e6 / run.kib(end)?)
 }
 
 /// What only imported runs have.
@@ -477,10 +448,6 @@ fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
 fn thread_demand(run: &RunView, role: Role) -> Option<f64> {
     let (cpus, _) = cpu::of_first_part(run.end(role))?;
     Some(cpus * 1e6 / run.kib_per_second(role)?)
-}
-
-fn thread_wait(run: &RunView, role: Role) -> Option<f64> {
-    cpu::of_first_part(run.end(role)).map(|(_, waiting)| 100.0 * waiting)
 }
 
 fn traffic_cpu(run: &RunView, role: Role) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! Which metrics of a summary are shown.
 
 use super::known::Summary;
-use crate::cells::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT};
+use crate::cells::{CellSummary, RECEIVE_DEMAND};
 use crate::metrics::{Metric, metric};
 
 /// The metrics of a study without a list of metrics.
@@ -11,8 +11,8 @@ const DEFAULT_METRICS: [&str; 3] = [
     RECEIVE_DEMAND,
 ];
 
-/// Both definitions of receive service demand are shown from this relative difference on.
-const DEFINITIONS_DIFFER: f64 = 0.01;
+/// The loss of datagrams is shown beside their cost from this share on, in per cent.
+const LOSS_PCT: f64 = 1.0;
 
 /// The metrics of how many segments a packet carries, which have tables wherever they were
 /// measured.
@@ -28,12 +28,10 @@ pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
     if shown.is_empty() {
         shown = DEFAULT_METRICS.to_vec();
     }
-    if shown.contains(&RECEIVE_DEMAND) && summary.cells.iter().any(definitions_differ) {
-        for extra in [RECEIVE_DEMAND_BY_SENT, "loss_pct"] {
-            if summary.has(extra) && !shown.contains(&extra) {
-                shown.push(extra);
-            }
-        }
+    let lost = |cell: &CellSummary| cell.figure("loss_pct").map(|lost| lost.value);
+    let loses = summary.cells.iter().any(|cell| lost(cell) > Some(LOSS_PCT));
+    if loses && shown.contains(&RECEIVE_DEMAND) && !shown.contains(&"loss_pct") {
+        shown.push("loss_pct");
     }
     shown
 }
@@ -42,14 +40,6 @@ pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
 pub fn measured(summary: &Summary) -> Vec<&'static Metric> {
     let shown = shown_metrics(summary).into_iter().filter_map(metric);
     shown.filter(|metric| summary.has(metric.name)).collect()
-}
-
-fn definitions_differ(cell: &CellSummary) -> bool {
-    let both = [RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT].map(|name| cell.figure(name));
-    let [Some(received), Some(sent)] = both else {
-        return false;
-    };
-    (received.value - sent.value).abs() > DEFINITIONS_DIFFER * received.value.abs()
 }
 
 /// The metrics that have tables: those that are shown, and, where they are known, the segments per packet.

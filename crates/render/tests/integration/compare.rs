@@ -288,7 +288,10 @@ fn words_of_a_log_stay_in_their_line() {
 #[test]
 fn a_comparison_fits_the_terminal() {
     let (old, new) = (made(1.0), made(0.8));
-    let metrics = metrics(["throughput_mbps", "receive_service_demand_per_kib_sent_us"]);
+    let metrics = metrics([
+        "throughput_mbps",
+        "netperf_receive_service_demand_us_per_kib",
+    ]);
     let found = compared(("old", &old), ("new", &new), &metrics);
     let widest = |width| {
         let text = comparison_text(&found, width);

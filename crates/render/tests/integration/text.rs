@@ -8,7 +8,7 @@ use bitcost_render::notes::notes;
 use insta::assert_snapshot;
 
 #[test]
-fn lost_datagrams_bring_netperfs_definition_next_to_ours() {
+fn lost_datagrams_are_shown_next_to_their_cost() {
     let events = log(STUDY, 3, |cell, run| {
         let mut did = plain(cell, run);
         if is(cell, "transport", "UDP") {
