@@ -22,19 +22,10 @@ pub(crate) fn losses(run: &RunView) -> Vec<Block> {
         Ok(_) => return Vec::new(),
         Err(reason) => return vec![Block::words(format!("no loss ledger: {reason}"))],
     };
-    let mut blocks = vec![Block::Table(
+    vec![Block::Table(
         "losses, in packets:".to_owned(),
         table(&ledger),
-    )];
-    let counts = ledger.recovery.iter();
-    let counts: Vec<String> = counts
-        .map(|(name, count)| format!("{name} {count}"))
-        .collect();
-    if !counts.is_empty() {
-        let words = format!("recovery of the sender: {}", counts.join(", "));
-        blocks.push(Block::words(words));
-    }
-    blocks
+    )]
 }
 
 fn table(ledger: &LossLedger) -> Lines {

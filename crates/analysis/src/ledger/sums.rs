@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::drops::Drops;
 use super::readings::sum;
-use bitcost_model::as_map::as_map;
 
 /// The number of lost or retransmitted packets up to which the ledger may be wrong by one packet.
 const FEW: u64 = 100;
@@ -47,10 +46,6 @@ pub struct LossLedger {
     /// What dropped the lost ones, in the order of the way; only counters that are not 0.
     #[serde(rename = "dropped")]
     pub drops: Vec<Drops>,
-    /// Growth of the senders' counters of recoveries and of undone ones, by the kernel's names; only
-    /// those that are not 0.
-    #[serde(serialize_with = "as_map")]
-    pub recovery: Vec<(&'static str, u64)>,
 }
 
 impl LossLedger {

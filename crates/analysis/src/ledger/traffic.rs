@@ -18,22 +18,6 @@ const TCP_DROPS: [&str; 5] = [
     "TcpExt.OfoPruned",
 ];
 
-/// Counters of how a sender recovered, and of what it undid because nothing had been lost.
-const RECOVERY: [&str; 12] = [
-    "TcpExt.TCPSackRecovery",
-    "TcpExt.TCPFastRetrans",
-    "TcpExt.TCPLossProbes",
-    "TcpExt.TCPTimeouts",
-    "TcpExt.TCPSynRetrans",
-    "TcpExt.TCPRetransFail",
-    "TcpExt.TCPFullUndo",
-    "TcpExt.TCPPartialUndo",
-    "TcpExt.TCPDSACKUndo",
-    "TcpExt.TCPLossUndo",
-    "TcpExt.TCPSpuriousRTOs",
-    "TcpExt.TCPDSACKRecvSegs",
-];
-
 /// The sums over the sockets of all parts of a run.
 #[derive(Default)]
 pub(super) struct Totals {
@@ -218,22 +202,20 @@ impl Totals {
         all.saturating_sub(self.ledger.lost_segments)
     }
 
-    /// Says how the senders recovered, and how much they retransmitted that had arrived, and why.
+    /// Says how much the senders retransmitted that had arrived, and why.
     fn explain(&mut self, both: &Both) {
-        let of = |name: &&'static str| {
-            let count = sum(both.sending().filter_map(|end| grown(end, name)));
-            (count > 0).then_some((name.trim_start_matches("TcpExt."), count))
+        let has = |names: &[&str]| {
+            let mut ends = both.sending();
+            ends.any(|end| names.iter().any(|name| grown(end, name) > Some(0)))
         };
-        self.ledger.recovery = RECOVERY.iter().filter_map(of).collect();
-        let has = |name: &str| self.ledger.recovery.iter().any(|(found, _)| *found == name);
         let reasons = [
             (self.is_reordered, "segments arrived in another order"),
             (
-                has("TCPTimeouts") || has("TCPSpuriousRTOs"),
+                has(&["TcpExt.TCPTimeouts", "TcpExt.TCPSpuriousRTOs"]),
                 "acknowledgements came after the retransmission timer had expired",
             ),
             (
-                has("TCPLossProbes"),
+                has(&["TcpExt.TCPLossProbes"]),
                 "acknowledgements came after the timer of the tail loss probe had expired",
             ),
         ];

@@ -2,7 +2,7 @@
 
 use bitcost_model::harmless;
 use bitcost_model::record::Role;
-use bitcost_model::units::{counted, plain, show_duration};
+use bitcost_model::units::show_duration;
 
 use super::in_effect::PartsInEffect;
 use crate::caveat::Caveat;
@@ -70,25 +70,12 @@ fn fragments(run: &RunView) -> Option<String> {
     Some(format!("{words}{failed}; {remedy}"))
 }
 
-/// What is known of the end that an iperf3 server played.
+/// That one end was played by an iperf3 server.
 fn of_iperf3(run: &RunView) -> Option<String> {
-    let (role, server) = [Role::Sender, Role::Receiver]
-        .into_iter()
-        .find_map(|role| Some((role, run.end(role).iperf3.as_ref()?)))?;
-    let name = role.name();
-    let mut words = format!("the {name} is an iperf3 server: it reports only its totals");
-    if let Some([all, _, _]) = server.process_cpu_pct {
-        let all = plain(all);
-        words += &format!(
-            ", and {all} % of a CPU for its process, without the kernel's work for it elsewhere"
-        );
-    }
-    if let Some(jitter) = server.jitter_s {
-        words += &format!("; jitter there {} µs", plain(jitter * 1e6));
-    }
-    if let Some(count) = server.retransmitted {
-        let segments = counted(count as usize, "segment");
-        words += &format!("; {segments} retransmitted there");
-    }
-    Some(words)
+    let ends = [run.sender, run.receiver];
+    let server = ends.iter().find(|end| end.iperf3.is_some())?;
+    let name = server.role.name();
+    Some(format!(
+        "the {name} is an iperf3 server: it reports only its totals"
+    ))
 }
