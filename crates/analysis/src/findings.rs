@@ -209,7 +209,7 @@ impl Findings {
         take: &mut dyn FnMut(&RunRow, &Cell, &RunView),
     ) {
         let summary = &self.summary;
-        let place = PlaceFacts::new(summary.shared_cpus, &summary.ends);
+        let place = PlaceFacts::new(summary.shared_cpus, &summary.ends, summary.lab.as_deref());
         let is_wanted = |run| self.row(run).is_some_and(&wanted);
         self.events.each(&is_wanted, &mut |at, event| {
             let Event::RunEnded {

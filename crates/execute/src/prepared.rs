@@ -46,6 +46,6 @@ impl Prepared<'_> {
 
     /// The facts about the hosts that the formulas of a run need.
     pub fn facts(&self) -> PlaceFacts {
-        PlaceFacts::new(self.shared_cpus, &self.ends)
+        PlaceFacts::new(self.shared_cpus, &self.ends, None)
     }
 }

@@ -110,6 +110,7 @@ impl Trial {
             conditions: &self.conditions,
             shared_cpus: true,
             napi_threaded: true,
+            shaped_bps: None,
         }
     }
 

@@ -192,6 +192,7 @@ mod tests {
                 conditions,
                 shared_cpus: false,
                 napi_threaded: false,
+                shaped_bps: None,
             };
             reason(&view).unwrap_or_default()
         };

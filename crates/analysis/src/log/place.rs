@@ -1,25 +1,62 @@
 //! Facts about the place of a run that the formulas need, and the view of a run that they take.
 
 use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::Direction;
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::record::{EndpointRecord, Role};
+use bitcost_model::study::LabSpec;
+use bitcost_model::topology::End;
 
 use crate::metrics::RunView;
+use crate::theory::{Counted, Framing, Transport};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlaceFacts {
     shared_cpus: bool,
     napi_threaded: bool,
+    /// The rates of the lab's path, there and back, and its MTU.
+    rates_bps: [Option<u64>; 2],
+    mtu_bytes: u32,
 }
 
 impl PlaceFacts {
-    pub fn new(shared_cpus: bool, ends: &[EndpointDescription]) -> PlaceFacts {
+    pub fn new(
+        shared_cpus: bool,
+        ends: &[EndpointDescription],
+        lab: Option<&LabSpec>,
+    ) -> PlaceFacts {
+        let path = lab.and_then(LabSpec::path);
+        let least = |ends: &[&End]| ends.iter().filter_map(|end| end.egress.rate_bps).min();
         let receiver = ends.iter().find(|end| end.role == Role::Receiver);
         let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
         PlaceFacts {
             shared_cpus,
             napi_threaded,
+            rates_bps: path.as_ref().map_or([None; 2], |path| {
+                [&path.there, &path.back].map(|ends| least(ends))
+            }),
+            mtu_bytes: path.map_or(0, |path| path.mtu_bytes),
         }
+    }
+
+    /// The most user data that full packets carry at the rate of the path.
+    fn shaped_bps(&self, conditions: &Conditions) -> Option<f64> {
+        let rate_bps = match conditions.direction {
+            Direction::Forward => self.rates_bps[0]?,
+            Direction::Reverse => self.rates_bps[1]?,
+            Direction::Both => self.rates_bps[0]? + self.rates_bps[1]?,
+        };
+        let transport = match conditions.workload.is_datagram() {
+            true => Transport::Udp,
+            false => Transport::Tcp { timestamps: true },
+        };
+        let framing = Framing {
+            counted: Counted::Queue,
+            ..Framing::new(transport, self.mtu_bytes)
+        };
+        framing.check().ok()?;
+        let share = f64::from(framing.full_payload_bytes()) / framing.full().bytes as f64;
+        Some(rate_bps as f64 * share)
     }
 
     /// A run of a cell as its formulas see it.
@@ -35,6 +72,7 @@ impl PlaceFacts {
             conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: self.napi_threaded,
+            shaped_bps: self.shaped_bps(conditions),
             interrupted,
         }
     }

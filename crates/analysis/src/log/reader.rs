@@ -127,7 +127,7 @@ impl Log {
                 self.summary.idle_rtt_us = rtt.as_ref().and_then(|check| check.pings.figures());
                 self.summary.ends.clone_from(endpoints);
                 self.summary.shared_cpus = *shared_cpus;
-                self.place = Some(PlaceFacts::new(*shared_cpus, endpoints));
+                self.place = Some(PlaceFacts::new(*shared_cpus, endpoints, lab.as_deref()));
             }
             Event::Constants { machines } => self.summary.constants.clone_from(machines),
             Event::Decided { decision } => self.decided(decision),

@@ -78,6 +78,7 @@ mod tests {
             conditions: &Conditions::default(),
             shared_cpus: false,
             napi_threaded: false,
+            shaped_bps: None,
             interrupted: None,
         })
     }

@@ -31,6 +31,7 @@ impl PartRun<'_> {
             conditions,
             shared_cpus: false,
             napi_threaded: false,
+            shaped_bps: None,
         }
     }
 }

@@ -14,6 +14,8 @@ pub struct RunView<'a> {
     pub shared_cpus: bool,
     /// True if the receiver's interface was set to receive in kernel threads wherever it uses NAPI.
     pub napi_threaded: bool,
+    /// The most user data that the lab's links let through, in bit/s; absent where they do not limit it, or there is no lab.
+    pub shaped_bps: Option<f64>,
     /// Why the run ended before its time; absent where it did not.
     pub interrupted: Option<&'a str>,
 }

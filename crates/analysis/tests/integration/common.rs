@@ -139,6 +139,7 @@ impl Run {
             conditions: &self.conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: self.napi_threaded,
+            shaped_bps: None,
         }
     }
 

@@ -92,7 +92,11 @@ fn round(
         {
             let place = (run % count) as usize;
             let ends = [&*sender, &*receiver];
-            let made = Run::of(PlaceFacts::new(false, &[]), ends, &round.conditions[place]);
+            let made = Run::of(
+                PlaceFacts::new(false, &[], None),
+                ends,
+                &round.conditions[place],
+            );
             round.runs[place].push(made);
         }
     }

@@ -456,6 +456,7 @@ pub fn view<'a>(
         conditions,
         shared_cpus,
         napi_threaded: shared_cpus,
+        shaped_bps: None,
     }
 }
 
