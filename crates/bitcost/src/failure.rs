@@ -19,7 +19,7 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     (
         1,
         "A measurement or a comparison failed its check: runs failed, were lost or left out; a \
-         setting is not in effect; `compare --fail-on` found such a change.",
+         setting is not in effect; `--fail-on` found such a change, or a figure breaks its bound.",
     ),
     (
         2,
@@ -32,7 +32,7 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         4,
-        "`--fail-on` could not be decided: some intervals are too wide.",
+        "`--fail-on`, `--fail-under` or `--fail-over-cost` could not be decided: some intervals are too wide.",
     ),
     (
         130,

@@ -17,8 +17,14 @@ pub struct Reading {
     damaged: bool,
 }
 
-/// Reads a folder once, and reports the parts of its log that could not be read.
+/// Reads a folder, or that of this name in the usual parent, once, and reports the parts of its log that could not be
+/// read.
 pub fn open(folder: &Path, reading: Reading) -> Result<Findings, Failure> {
+    let named = Path::new(USUAL_PARENT).join(folder);
+    let folder = match !folder.exists() && named.exists() {
+        true => &named,
+        false => folder,
+    };
     let damaged = match reading.damaged {
         true => Damaged::LeaveOut,
         false => Damaged::Refuse,

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use bitcost_model::{harmless_page, shell};
 
-use bitcost_render::layout::folded_text;
+use bitcost_render::block::{Block, text};
+use bitcost_render::layout::{TextOptions, folded_text};
 pub use bitcost_render::progress::{say, say_whole};
 
 use crate::failure::Failure;
@@ -28,6 +29,13 @@ pub fn folded(text: &str, hanging: usize) -> Result<(), Failure> {
         Some(width) => print(&folded_text(text, width, hanging)),
         None => print(text),
     }
+}
+
+/// Prints blocks, as wide as the terminal.
+pub fn blocks(blocks: &[Block]) -> Result<(), Failure> {
+    let usual = TextOptions::default();
+    let width = columns().unwrap_or(usual.width);
+    print(&text(blocks, TextOptions { width, ..usual }))
 }
 
 fn bytes(bytes: &[u8]) -> Result<(), Failure> {

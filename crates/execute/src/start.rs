@@ -26,6 +26,8 @@ pub struct Start<'a> {
     /// The parent of the folder that is created for the log; if it is absent, the log is kept in
     /// memory alone.
     pub out: Option<&'a Path>,
+    /// The name of that folder; without one it is the time and the study.
+    pub name: Option<&'a str>,
     /// What follows it, of a test.
     pub experiment: Option<Experiment>,
     pub command_line: Vec<String>,
@@ -47,6 +49,7 @@ impl<'a> Start<'a> {
             destination,
             measures_constants: false,
             out: None,
+            name: None,
             experiment: None,
             command_line,
             allows: |_| Ok(()),
@@ -57,7 +60,9 @@ impl<'a> Start<'a> {
         let Some(out) = self.out else {
             return Ok(Target::Memory(Vec::new()));
         };
-        let name = stamped(&self.study.name);
+        let name = self
+            .name
+            .map_or_else(|| stamped(&self.study.name), str::to_owned);
         Writer::create(out, &name, self.plan.runs.len()).map(Target::Disk)
     }
 

@@ -68,10 +68,6 @@ pub const RETIRED: &[(&str, &str)] = &[
     ("beside", "use `background`"),
     ("buffers", "use `tcp_buffers`"),
     (
-        "program",
-        "two versions of bitcost are compared by an execution of each: `bitcost compare OLD NEW`",
-    ),
-    (
         "--no-cost no_cost",
         "CPU time is always measured; `idle_baseline_s = 0` leaves out the idle hosts",
     ),

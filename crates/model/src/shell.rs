@@ -11,6 +11,11 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
     }
 }
 
+/// The words of a text as a shell splits it; absent where a quote is not closed.
+pub fn split_words(text: &str) -> Option<Vec<String>> {
+    shlex::split(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -19,7 +24,7 @@ mod tests {
     fn a_shell_reads_back_each_word() {
         for word in ["cork=true", "0,1", "5%", "rx_usecs 10", "it's", "$(x)", ""] {
             let quoted = shell_word(word);
-            assert_eq!(shlex::split(&quoted), Some(vec![word.to_owned()]));
+            assert_eq!(split_words(&quoted), Some(vec![word.to_owned()]));
         }
         assert_eq!(shell_word("cork=true"), "cork=true");
         assert_eq!(shell_word("tso on"), "'tso on'");

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Shift, Verdict};
+use bitcost_model::shell::shell_word;
 use bitcost_model::units::{counted, show_duration};
 
 use crate::block::Block;
@@ -41,7 +42,10 @@ fn to_decide(comparison: &Comparison) -> Option<String> {
         .any(|change| change.verdict.is_change());
     let is_open = comparison.count(Verdict::CannotTell) > 0 && !has_found;
     let threshold = comparison.threshold_pct;
-    let smallest = comparison.smallest_pct().filter(|_| is_open)?;
+    let Some(smallest) = comparison.smallest_pct().filter(|_| is_open) else {
+        let few = "A side of one run has an interval only as a test of a second or more: make 5 blocks or more (`--blocks 5`), or longer tests.";
+        return is_open.then(|| few.to_owned());
+    };
     let shown = format!(
         "These runs show changes from {} % on.",
         number::plain(smallest)
@@ -50,22 +54,39 @@ fn to_decide(comparison: &Comparison) -> Option<String> {
     if times > MOST_TIMES {
         return Some(shown);
     }
-    let how = match comparison.is_within {
-        true => "as many blocks (`--blocks`)",
-        false => {
-            "as many on each side, taken together with --old and --new; interleaved (`--against`), fewer"
+    let seconds = 2.0 * times * comparison.seconds;
+    let time = show_duration(Duration::from_secs_f64(seconds));
+    let how = match again(comparison, seconds) {
+        Some(command) => format!("blocks: {command}"),
+        None if comparison.is_within => "blocks (`--blocks`)".to_owned(),
+        None => {
+            "on each side, taken together with --old and --new; interleaved (`--against`), fewer"
+                .to_owned()
         }
     };
-    let time = match comparison.seconds > 0.0 {
-        true => format!(
-            " ({})",
-            show_duration(Duration::from_secs_f64(2.0 * times * comparison.seconds))
-        ),
-        false => String::new(),
-    };
+    let time = around(" (", if seconds > 0.0 { &time } else { "" }, ")");
     Some(format!(
-        "{shown} For {threshold} % it takes about {times} times {how}{time}"
+        "{shown} For {threshold} % it takes about {times} times as many {how}{time}"
     ))
+}
+
+/// The command that made both sides, so that it takes this long; absent where it names no blocks and no time.
+fn again(comparison: &Comparison, seconds: f64) -> Option<String> {
+    let mut words = comparison.command_line.iter().skip(1);
+    let mut command = vec!["bitcost".to_owned()];
+    while let Some(word) = words.next() {
+        match word
+            .split_once('=')
+            .map_or(word.as_str(), |(option, _)| option)
+        {
+            "--resume" => return None,
+            "--blocks" | "--budget" | "--name" if word.contains('=') => {}
+            "--blocks" | "--budget" | "--name" => _ = words.next(),
+            _ => command.push(shell_word(word).into_owned()),
+        }
+    }
+    let is_made = ["test", "run"].contains(&command.get(1)?.as_str()) && seconds > 0.0;
+    is_made.then(|| format!("`{} --budget {seconds:.0}s`", command.join(" ")))
 }
 
 /// What differs in addition to the compared settings, and the cells that have no counterpart.
@@ -74,7 +95,6 @@ pub(crate) fn remarks(comparison: &Comparison) -> Vec<Block> {
         ("hosts differ: ", &comparison.host_differences),
         ("settings differ: ", &comparison.setting_differences),
         ("", &comparison.run_remarks),
-        ("", &comparison.known_to_one),
     ];
     let remarks = all
         .into_iter()
@@ -94,10 +114,8 @@ fn unmatched(comparison: &Comparison, is_old: bool) -> Vec<String> {
     let side = comparison.side(is_old);
     let all = comparison.unmatched.iter();
     let all: Vec<_> = all.filter(|only| only.is_old == is_old).collect();
-    let named = all.iter().take(ALONE).map(|only| {
-        let why = around(" (", only.why.as_deref().unwrap_or_default(), ")");
-        format!("only in {side}: {}{why}", only.cell)
-    });
+    let named = all.iter().take(ALONE);
+    let named = named.map(|only| format!("only in {side}: {}", only.cell));
     let more = all.len().saturating_sub(ALONE);
     let rest = (more > 0).then(|| format!("only in {side}: {}", counted(more, "more cell")));
     named.chain(rest).collect()
@@ -171,7 +189,7 @@ const ORDER: [Verdict; 6] = [
 ];
 
 /// Every change with its cell, by its verdict, the largest first.
-fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
+pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
     let place = |change: &Change| {
         let order = ORDER.iter().position(|verdict| *verdict == change.verdict);
         let is_ratio = matches!(change.shift, Some(Shift::Ratio(_)));
@@ -190,7 +208,7 @@ fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
 }
 
 /// `+5.1 % [+3.0, +7.2]`, or in the metric's unit where there is no ratio.
-fn shown(change: &Change) -> String {
+pub(crate) fn shown(change: &Change) -> String {
     match &change.shift {
         None => "-".to_owned(),
         Some(shift @ Shift::Ratio(_)) => number::signed(&shift.change(), "%", 1),

@@ -19,7 +19,7 @@ mod losses;
 pub mod markdown_table;
 mod mesh;
 pub mod notes;
-mod number;
+pub mod number;
 mod one_cell;
 pub mod one_run;
 mod profile;

@@ -2,11 +2,11 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::host_settings::{AS_FOUND, SettingRequest};
 use bitcost_model::record::Role;
 use bitcost_model::settings::{Kind, Setting};
 use bitcost_model::study::{LabSpec, UntilInterval};
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
 use crate::definition::Study;
 use crate::settings::{background_table, to_value};
@@ -84,40 +84,45 @@ impl Single<'_> {
     /// The table of the workload with its settings.
     fn workload(&self) -> Table {
         let mut table = Table::from_iter([("workload", self.conditions.workload.name())]);
-        let mut background = Array::new();
-        for (setting, typed) in self.settings {
-            match setting.kind {
-                Kind::Background => background.push(background_table(typed)),
-                // Earlier kernel parameters with other names stay, which the last value does not name.
-                Kind::Host(_) => {}
-                kind => {
-                    // The order counts, as that of a number of bytes and a warm-up.
-                    table.remove(setting.name);
-                    table[setting.name] = value(to_value(kind, typed));
-                }
-            }
-        }
-        for (name, text) in self.host_settings() {
-            table[name] = value(text);
-        }
-        if !background.is_empty() {
-            table["background"] = value(background);
-        }
+        write_settings(&mut table, self.settings, self.conditions);
         table
     }
+}
 
-    /// The requests to the hosts, by setting, each as the text that gives all of them again.
-    fn host_settings(&self) -> Vec<(&'static str, String)> {
-        let mut texts: Vec<(&'static str, String)> = Vec::new();
-        for SettingRequest { endpoint, setting } in &self.conditions.host_settings {
-            let endpoint = endpoint.map_or("both", Role::name);
-            let text = format!("{endpoint}: {setting}");
-            match texts.last_mut() {
-                Some((name, all)) if *name == setting.name() => *all += &format!("; {text}"),
-                _ => texts.push((setting.name(), text)),
+/// Writes settings with their values as typed into a table of a study, of settings of hosts all that the conditions
+/// request.
+pub(crate) fn write_settings(
+    table: &mut dyn TableLike,
+    settings: &[(&'static Setting, String)],
+    conditions: &Conditions,
+) {
+    let mut background = Array::new();
+    for (setting, typed) in settings {
+        match setting.kind {
+            Kind::Background => background.push(background_table(typed)),
+            // Earlier kernel parameters with other names stay, which the last value does not name.
+            Kind::Host(_) => {
+                let requests = conditions.host_settings.iter();
+                let of_setting = requests.filter(|one| one.setting.name() == setting.name);
+                let texts = of_setting.map(|SettingRequest { endpoint, setting }| {
+                    format!("{}: {setting}", endpoint.map_or("both", Role::name))
+                });
+                let texts: Vec<String> = texts.collect();
+                let text = match texts.is_empty() {
+                    true => AS_FOUND.to_owned(),
+                    false => texts.join("; "),
+                };
+                table.insert(setting.name, value(text));
+            }
+            kind => {
+                // The order counts, as that of a number of bytes and a warm-up.
+                table.remove(setting.name);
+                table.insert(setting.name, value(to_value(kind, typed)));
             }
         }
-        texts
+    }
+    if !background.is_empty() {
+        table.insert("background", value(background));
     }
 }
 

@@ -30,12 +30,13 @@ bitcost_model::words! {
 }
 
 impl Verdict {
-    fn of(interval: Interval, claim: &Claim) -> Verdict {
+    /// The verdict on a figure that is to be at least and at most this.
+    pub fn of(interval: Interval, least: Option<f64>, most: Option<f64>) -> Verdict {
         let (Some(low), Some(high)) = (interval.low, interval.high) else {
             return Verdict::CannotTell;
         };
-        let least = claim.at_least.unwrap_or(f64::NEG_INFINITY);
-        let most = claim.at_most.unwrap_or(f64::INFINITY);
+        let least = least.unwrap_or(f64::NEG_INFINITY);
+        let most = most.unwrap_or(f64::INFINITY);
         match (low >= least && high <= most, high < least || low > most) {
             (true, _) => Verdict::Pass,
             (_, true) => Verdict::Fail,
@@ -100,7 +101,9 @@ pub(crate) fn checks(checks: &[Check], cells: &[CellRuns], seed: u64) -> Vec<Che
 fn claims(claim: &Claim, cells: &[CellRuns], seed: u64) -> Vec<ClaimSummary> {
     let told = |levels: Levels, interval: Option<Interval>, runs: usize| {
         let verdict = match &interval {
-            Some(interval) if runs >= ENOUGH_RUNS => Verdict::of(*interval, claim),
+            Some(interval) if runs >= ENOUGH_RUNS => {
+                Verdict::of(*interval, claim.at_least, claim.at_most)
+            }
             _ => Verdict::CannotTell,
         };
         ClaimSummary {

@@ -45,14 +45,14 @@ pub struct Comparison {
     pub host_differences: Vec<String>,
     /// Settings, apart from the levels, that differ between compared cells, in words.
     pub setting_differences: Vec<String>,
-    /// Levels that only one side has, in words.
-    #[serde(rename = "known_to_one_side")]
-    pub known_to_one: Vec<String>,
     /// What became of runs that are not in the figures, or are disturbed: a sentence per execution.
     pub run_remarks: Vec<String>,
     /// How long the runs of the old side take, in seconds.
     #[serde(skip)]
     pub seconds: f64,
+    /// The command that made both sides; empty where two did.
+    #[serde(skip)]
+    pub command_line: Vec<String>,
     pub cells: Vec<ComparedCell>,
     pub unmatched: Vec<Unmatched>,
 }
@@ -62,8 +62,6 @@ pub struct Comparison {
 pub struct Unmatched {
     pub cell: String,
     pub is_old: bool,
-    /// Why it matches no cell of the other side.
-    pub why: Option<String>,
 }
 
 impl Comparison {

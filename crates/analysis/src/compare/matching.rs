@@ -1,7 +1,7 @@
 //! Finds the cell of one execution that corresponds to a cell of the other: no level known on both
 //! sides differs, and only one cell matches.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
@@ -10,9 +10,6 @@ use bitcost_model::study::Label;
 
 use super::found::Unmatched;
 use crate::findings::Findings;
-
-/// The most cells that are named where a cell could match several.
-const NAMED: usize = 3;
 
 /// The known levels of a cell, by the names of factors.
 type Known = BTreeMap<String, String>;
@@ -23,8 +20,6 @@ pub(super) struct Matched {
     pub pairs: Vec<(usize, usize)>,
     /// The cells without a partner, those of the old execution first.
     pub unmatched: Vec<Unmatched>,
-    /// Levels that only one side has, in words.
-    pub known_to_one: Vec<String>,
 }
 
 pub(super) fn matched(old: &Findings, new: &Findings) -> Matched {
@@ -39,42 +34,17 @@ pub(super) fn matched(old: &Findings, new: &Findings) -> Matched {
     let pairs = all.filter_map(|(cell, of)| Some((cell, partner(of, &of_new)?)));
     let pairs: Vec<(usize, usize)> = pairs.collect();
     let mut unmatched = Vec::new();
-    for (is_old, side, other, of, back) in [
-        (true, old, new, &of_old, &of_new),
-        (false, new, old, &of_new, &of_old),
+    for (is_old, side, of, back) in [
+        (true, old, &of_old, &of_new),
+        (false, new, &of_new, &of_old),
     ] {
         let lone = (0..of.len()).filter(|cell| partner(&of[*cell], back).is_none());
         unmatched.extend(lone.map(|cell| Unmatched {
             cell: side.summary.cells[cell].name(),
             is_old,
-            why: candidates(other, &of[cell]),
         }));
     }
-    let olds: Vec<&Known> = pairs.iter().map(|pair| &olds[pair.0]).collect();
-    let news: Vec<&Known> = pairs.iter().map(|pair| &news[pair.1]).collect();
-    let alone = [
-        known_alone(&old.name, &olds, &news),
-        known_alone(&new.name, &news, &olds),
-    ];
-    Matched {
-        pairs,
-        unmatched,
-        known_to_one: alone.into_iter().flatten().collect(),
-    }
-}
-
-/// The cells that one without a partner could be; absent where there is none.
-fn candidates(other: &Findings, places: &[usize]) -> Option<String> {
-    let name = |place: &usize| other.summary.cells[*place].name();
-    match places {
-        [] => None,
-        [only] => Some(format!("could be {}, but so could other cells", name(only))),
-        several => {
-            let mut names: Vec<String> = several.iter().take(NAMED).map(name).collect();
-            names.extend((several.len() > NAMED).then(|| "another".to_owned()));
-            Some(format!("could be {}", names.join(" or ")))
-        }
-    }
+    Matched { pairs, unmatched }
 }
 
 /// For each cell, the indices of the other side's cells with which no known level disagrees.
@@ -91,22 +61,6 @@ fn agreeing(cells: &[Known], others: &[Known]) -> Vec<Vec<usize>> {
             .collect()
     };
     cells.iter().map(places).collect()
-}
-
-/// `recorded in a alone: direction forward, flows 1 or 4`.
-fn known_alone(name: &str, here: &[&Known], there: &[&Known]) -> Option<String> {
-    let is_there = |factor: &String| there.iter().any(|known| known.contains_key(factor));
-    let mut levels: BTreeMap<&String, BTreeSet<&str>> = BTreeMap::new();
-    let here = here.iter().flat_map(|known| known.iter());
-    for (factor, level) in here.filter(|(factor, _)| !is_there(factor)) {
-        levels.entry(factor).or_default().insert(level);
-    }
-    let words = levels.into_iter().map(|(factor, levels)| {
-        let levels = Vec::from_iter(levels).join(" or ");
-        format!("{factor} {levels}")
-    });
-    let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| format!("recorded in {name} alone: {}", words.join(", ")))
 }
 
 /// The known levels of each cell; for a comparison with files of other programs also the settings

@@ -79,7 +79,6 @@ pub fn across(
     });
     let sides = runs_of(old, &olds).into_iter().zip(runs_of(new, &news));
     comparison.compare(levels.zip(sides), metrics);
-    comparison.known_to_one = matched.known_to_one;
     comparison.unmatched = matched.unmatched;
     comparison.hold_together();
     comparison
@@ -175,6 +174,7 @@ pub fn within(
         threshold_pct,
         run_remarks: run_remarks(execution).into_iter().collect(),
         seconds: seconds(execution) / 2.0,
+        command_line: execution.summary.command_line.clone(),
         ..Comparison::default()
     };
     let (cells, rows) = (&execution.summary.cells, execution.summary.used());
@@ -191,7 +191,6 @@ pub fn within(
             .extend(alone.map(|(_, place)| Unmatched {
                 cell: cells[*place].name(),
                 is_old,
-                why: None,
             }));
     }
     let others: BTreeMap<Vec<_>, usize> = news.into_iter().collect();

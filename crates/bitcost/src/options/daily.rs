@@ -50,6 +50,7 @@ const GROUPS: &[Group] = &[
             ("format", "Output format"),
             ("rows", "A row for each"),
             ("until-interval", "Repeat until it is as narrow, as 5%"),
+            ("against", "Compare with a variant, as '-w 64K'"),
             ("prove", "Prove the bottleneck by experiments"),
             ("profile", "CPU time by layer of the kernel"),
             ("verbose", "All figures and settings"),

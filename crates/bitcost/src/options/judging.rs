@@ -87,7 +87,6 @@ mod tests {
         let only = |is_old| Unmatched {
             cell: "UDP".into(),
             is_old,
-            why: None,
         };
         let comparison = |is_within, is_old| Comparison {
             old: "a".into(),

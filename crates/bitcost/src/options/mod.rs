@@ -3,6 +3,7 @@
 pub mod against;
 pub mod daily;
 pub mod form;
+pub mod gates;
 pub mod hosts;
 pub mod judging;
 pub mod lab;
@@ -10,6 +11,7 @@ pub mod order;
 pub mod place;
 pub mod profile;
 pub mod repeats;
+pub mod run;
 pub mod settings;
 pub mod slow;
 pub mod whole;

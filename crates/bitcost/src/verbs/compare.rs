@@ -9,9 +9,9 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
-use bitcost_render::block::{markdown, text};
+use bitcost_render::block::markdown;
+use bitcost_render::comparison::comparison as blocks;
 use bitcost_render::document::value;
-use bitcost_render::layout::TextOptions;
 
 use crate::failure::Failure;
 use crate::opened::{self, Reading};
@@ -19,10 +19,6 @@ use crate::options::form::{Form, Printed};
 use crate::options::judging::Judging;
 use crate::options::repeats::compared_options;
 use crate::output;
-use crate::terminal::columns;
-
-/// Columns of text where standard output is no terminal.
-const COLUMNS: u16 = 80;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -78,16 +74,11 @@ fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
     if form == Form::Text && comparison.cells.is_empty() {
         return Err(nothing_in_common(comparison));
     }
-    let blocks = bitcost_render::comparison::comparison(comparison, arguments.all);
-    let options = TextOptions {
-        width: columns().unwrap_or(COLUMNS),
-        ..TextOptions::default()
-    };
-    output::print(&match form {
-        Form::Json => format!("{:#}\n", value(comparison)),
-        Form::Md => markdown(&blocks),
-        Form::Text => text(&blocks, options),
-    })?;
+    match form {
+        Form::Json => output::print(&format!("{:#}\n", value(comparison))),
+        Form::Md => output::print(&markdown(&blocks(comparison, arguments.all))),
+        Form::Text => output::blocks(&blocks(comparison, arguments.all)),
+    }?;
     check(arguments, comparison)
 }
 

@@ -4,22 +4,28 @@ use crate::bench::*;
 use bitcost_execute::store::Log;
 
 bitcost_testkit::trials! {
-    Host: comparison_with_a_setting_reports_the_change, fail_on_worse_sets_the_exit_code;
+    Host: comparison_with_a_setting_reports_the_change, fail_on_worse_sets_the_exit_code,
+        a_test_is_interleaved_with_its_variant, gates_and_names_of_tests;
 }
+
+const TSO_OFF: &str = "--offloads 'tso off'";
 
 /// Both variants are in every block, and the change is reported by the run and again from the log
 /// alone.
 fn comparison_with_a_setting_reports_the_change() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
-    let done = bench.bitcost(&["run", "small.toml", "--against", "tso=off", "--json"]);
+    let done = bench.bitcost(&["run", "small.toml", "--against", TSO_OFF, "--json"]);
     done.assert_code(0);
     let document = done.json();
-    assert_eq!(levels(&document, "tso"), ["base", "off", "base", "off"]);
+    assert_eq!(
+        levels(&document, "options"),
+        ["base", TSO_OFF, "base", TSO_OFF]
+    );
     let comparison = &document["comparison"];
     assert_eq!(
         (&comparison["old"], &comparison["new"]),
-        (&"tso=base".into(), &"tso=off".into())
+        (&"options=base".into(), &format!("options={TSO_OFF}").into())
     );
     assert_eq!(
         (
@@ -51,7 +57,7 @@ fn comparison_with_a_setting_reports_the_change() {
     }
     let folder = bench.execution();
     let shown = bench.bitcost(&["show", folder.to_str().unwrap()]);
-    shown.assert_prints("tso=base → tso=off\n\n");
+    shown.assert_prints("options=base → options=--offloads 'tso off'\n\n");
     bench.assert_nothing_left();
 }
 
@@ -59,7 +65,7 @@ fn comparison_with_a_setting_reports_the_change() {
 fn fail_on_worse_sets_the_exit_code() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
-    let slow = "qdisc=sender: tbf rate 10M burst 64KiB limit 1MiB";
+    let slow = "--qdisc 'sender: tbf rate 10M burst 64KiB limit 1MiB'";
     let run = [
         "run",
         "small.toml",
@@ -80,6 +86,82 @@ fn fail_on_worse_sets_the_exit_code() {
         done.stdout,
         done.stderr
     );
+}
+
+/// Ten blocks of both sides, of which one sends at a tenth of the rate.
+fn a_test_is_interleaved_with_its_variant() {
+    let bench = Bench::new();
+    let test = ["test", "tcp", "--time", "300ms", "--rate", "100M"];
+    let against = [
+        "--budget",
+        "12s",
+        "--against",
+        "-b 10M",
+        "--fail-on",
+        "worse",
+    ];
+    let done: Done = bench.bitcost(&[&test[..], &against].concat());
+    assert_eq!(done.code, Some(1), "{}\n{}", done.stderr, done.stdout);
+    let first = done.stdout.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("Throughput falls from ") && first.ends_with(", worse)."),
+        "{}",
+        done.stdout
+    );
+    done.assert_prints("options=base → options=-b 10M");
+    let blocks = plan(&bench.log()).blocks;
+    assert!(blocks >= 5, "{blocks}");
+    bench.assert_nothing_left();
+    let refused = |words: &[&str], says: &[&str]| {
+        let done = bench.bitcost(&[&["test", "tcp"], words].concat());
+        done.assert_code(2);
+        assert_says(&done.stderr, says);
+    };
+    refused(
+        &["--against", "--topology lab15"],
+        &["--topology", "hosts and lab"],
+    );
+    refused(
+        &["--against", "tso=off"],
+        &["`tso=off`", "--congestion bbr"],
+    );
+    refused(&["--against", "'-b 1M"], &["a quote is not closed"]);
+    refused(
+        &["--against", "-b 1M", "--budget", "2s"],
+        &["5 runs of each side take"],
+    );
+    refused(&["--fail-on", "worse"], &["needs --against"]);
+}
+
+/// A requested rate is kept by each test, and its interval is far from both bounds.
+fn gates_and_names_of_tests() {
+    let bench = Bench::new();
+    let test = |words: &[&str]| {
+        let test = ["test", "tcp", "--time", "1s", "--rate", "50M"];
+        bench.bitcost(&[&test[..], words].concat())
+    };
+    test(&["--name", "before", "--fail-under", "5M"]).assert_code(0);
+    let under = test(&["--name", "after", "--fail-under", "5G"]);
+    under.assert_code(1);
+    assert_says(
+        &under.stderr,
+        &["Throughput is 50.", "allowed: at least 5000"],
+    );
+    let open = test(&["--no-log", "--fail-under", "50M"]);
+    open.assert_code(4);
+    assert_says(&open.stderr, &["cannot tell: Throughput is"]);
+    // Beside other programs the cost is not known.
+    let cost = test(&["--no-log", "--fail-over-cost", "0.00001"]).code;
+    assert!([Some(1), Some(4)].contains(&cost), "{cost:?}");
+    let unit = test(&["--fail-under", "5 apples"]);
+    unit.assert_code(2);
+    assert_says(&unit.stderr, &["`5 apples` is not a rate", "such as `1G`"]);
+    let taken = test(&["--name", "after"]);
+    taken.assert_code(2);
+    assert_says(&taken.stderr, &["after exists"]);
+    let compared = bench.bitcost(&["compare", "before", "after", "--all"]);
+    compared.assert_code(0);
+    compared.assert_prints("before → after");
 }
 
 fn levels(document: &Value, factor: &str) -> Vec<String> {

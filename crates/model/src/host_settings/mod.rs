@@ -26,7 +26,7 @@ pub use names::FEATURE_GROUPS;
 pub use qdisc::Qdisc;
 
 /// The word that requests nothing.
-const AS_FOUND: &str = "as-found";
+pub const AS_FOUND: &str = "as-found";
 
 /// The request of a run for one setting of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

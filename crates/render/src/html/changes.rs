@@ -1,15 +1,17 @@
 //! What changed from one execution to another, or between the two settings that a study compares.
 
-use bitcost_analysis::compare::{Change, Comparison, Shift, Verdict};
-use bitcost_analysis::metrics::Metric;
-use bitcost_analysis::statistics::Interval;
+use std::collections::BTreeMap;
+
+use bitcost_analysis::compare::{Change, Comparison, Shift};
 use bitcost_model::units::counted;
 
-use super::pictures::{Bars, Picture, Series};
+use super::chart::{Axis, Chart, Mark, Marks, Trace};
+use super::pictures::{Picture, ROWS, note_rows};
 use super::writer::Html;
 use crate::block::Block;
 use crate::comparison::{
-    comparison_headline, comparison_lines, comparison_method, comparison_tally, remarks,
+    comparison_headline, comparison_lines, comparison_method, comparison_tally, in_order, remarks,
+    shown,
 };
 
 pub(crate) fn chapter(page: &mut Html, comparisons: &[Comparison]) {
@@ -38,11 +40,11 @@ fn title(comparison: &Comparison) -> String {
     format!("From {} to {}", comparison.old, comparison.new)
 }
 
-/// The picture of the first metric, and folded every change and the other pictures.
+/// Every change as a picture, and folded as a table.
 fn found(page: &mut Html, comparison: &Comparison) {
-    let pictures = pictures(comparison);
-    let (first, others) = pictures.split_at(pictures.len().min(1));
-    first.iter().for_each(|picture| page.figure(picture));
+    if let Some(picture) = forest(comparison) {
+        page.figure(&picture);
+    }
     let lines = comparison_lines(comparison, true);
     let figures = counted(lines.rows.len(), "figure");
     let words = format!("{figures}: {}", comparison_tally(comparison));
@@ -52,59 +54,50 @@ fn found(page: &mut Html, comparison: &Comparison) {
         page.raw("<div class=\"changes\">\n")
             .table("Every change", &lines)
             .raw("</div>\n");
-        others.iter().for_each(|picture| page.figure(picture));
     });
 }
 
-/// A bar for the change in per cent of each cell, in the colour of its verdict: a picture for each metric.
-fn pictures(comparison: &Comparison) -> Vec<Picture> {
-    let mut metrics: Vec<&'static Metric> = Vec::new();
-    for change in comparison.changes().filter(|change| pct(change).is_some()) {
-        if metrics.iter().all(|known| known.name != change.metric.name) {
-            metrics.push(change.metric);
-        }
+/// The changes in per cent with their intervals, each in the colour of its verdict, in the order of the table, and a line
+/// at no change; absent where none is a ratio.
+fn forest(comparison: &Comparison) -> Option<Picture> {
+    let is_ratio = |change: &Change| matches!(change.shift, Some(Shift::Ratio(_)));
+    let mut changes = in_order(comparison);
+    changes.retain(|(_, change)| is_ratio(change));
+    let all = changes.len();
+    changes.truncate(ROWS);
+    let (mut names, mut words, mut reach) = (Vec::new(), Vec::new(), Vec::new());
+    let mut of_verdict: BTreeMap<&str, Vec<Mark>> = BTreeMap::new();
+    for (place, (cell, change)) in changes.into_iter().enumerate() {
+        let interval = change.shift?.change();
+        let name = format!("{}, {}", cell.name(), change.metric.title);
+        let shown = format!("{}, {}", shown(change), change.verdict.name());
+        reach.extend(
+            [Some(interval.value), interval.low, interval.high]
+                .into_iter()
+                .flatten(),
+        );
+        let title = format!("{name}: {shown}");
+        let marks = of_verdict.entry(change.verdict.name()).or_default();
+        marks.push(Mark::at(interval.value, place as f64, &interval, title));
+        names.push(name);
+        words.push(shown);
     }
-    let pictures = metrics.into_iter();
-    pictures.map(|metric| picture(comparison, metric)).collect()
-}
-
-fn pct(change: &Change) -> Option<Interval> {
-    let shift = change.shift;
-    let shift = shift.filter(|shift| matches!(shift, Shift::Ratio(_)))?;
-    Some(shift.change())
-}
-
-fn picture(comparison: &Comparison, metric: &Metric) -> Picture {
-    let is_shown = |change: &&Change| change.metric.name == metric.name && pct(change).is_some();
-    let cells = comparison.cells.iter();
-    let changes: Vec<(String, &Change)> = cells
-        .filter_map(|cell| Some((cell.name(), cell.changes.iter().find(is_shown)?)))
-        .collect();
-    let series = |verdict: Verdict| {
-        let changes = changes.iter().map(|(_, change)| *change);
-        let values = changes.map(|change| pct(change).filter(|_| change.verdict == verdict));
-        let mut series = Series::new(verdict.name(), values.collect());
-        series.class = Some(match verdict {
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            _ => "same",
-        });
-        series
+    let trace = |(verdict, marks): (&str, Vec<Mark>)| {
+        let mut trace = Trace::new(verdict, 0, Marks::Dots(marks));
+        let is_coloured = ["better", "worse"].contains(&verdict);
+        trace.class = if is_coloured { verdict } else { "same" }.to_owned();
+        trace
     };
-    let has_marks = |series: &Series| series.values.iter().any(Option::is_some);
-    let series = Verdict::ALL.into_iter().map(series).filter(has_marks);
-    let verdicts = changes.iter().map(|(_, change)| change.verdict.name());
-    let verdicts = verdicts.map(str::to_owned).collect();
-    let bars = Bars {
-        file: format!("change-{}", metric.name),
-        title: format!("{}, change.", metric.title),
-        caption: "From old to new, with 95 % intervals; dotted lines show the threshold.".into(),
-        unit: "%".to_owned(),
-        names: changes.iter().map(|(name, _)| name.clone()).collect(),
-        series: series.collect(),
-        is_stacked: true,
-        rules: vec![-comparison.threshold_pct, comparison.threshold_pct],
-        columns: vec![("verdict".to_owned(), verdicts)],
-    };
-    bars.draw()
+    let traces = of_verdict.into_iter().map(trace).collect();
+    let mut chart = Chart::rows((Axis::from_zero(&reach), "%"), names, traces);
+    let threshold = comparison.threshold_pct;
+    chart.panels[0].rules = vec![-threshold, 0.0, threshold];
+    chart.panels[0].columns = vec![("change".to_owned(), words)];
+    (all > 0).then(|| Picture {
+        file: "changes".to_owned(),
+        title: "Changes.".to_owned(),
+        caption: "From old to new, with 95 % intervals; the line is no change, the dotted ones are the threshold.".to_owned(),
+        chart,
+        note: note_rows(all),
+    })
 }

@@ -365,8 +365,13 @@ fn of_two_executions_the_changes_stand_first() {
     let table = html.find("<h2>Table</h2>").expect("the first execution's");
     assert!(changes < table);
     assert!(html.contains("2 figures: 1 better, 1 same"), "how many");
-    assert_eq!(titles(&html)[0], "Throughput, change.");
-    assert!(file(&html, "change-throughput_mbps.csv").contains("better,2048,49.9"));
+    assert_eq!(titles(&html)[0], "Changes.");
+    let numbers = file(&html, "changes.csv");
+    assert!(
+        numbers.contains("better,\"2048, Throughput\",49.9"),
+        "{numbers}"
+    );
+    assert!(html.contains("class=\"rule zero\""), "no line at no change");
     for chapter in ["chapter0", "chapter1"] {
         let parts = [
             format!("href=\"#{chapter}\""),

@@ -1,6 +1,7 @@
 //! A study compared with a variant of itself is a study: its text is complete, and no setting is
 //! varied twice.
 
+use bitcost_model::settings::{Setting, find};
 use bitcost_model::study::Label;
 use bitcost_study::Study;
 
@@ -10,16 +11,23 @@ fn study(text: &str) -> Study {
     Study::parse("mine.toml", text).expect("it reads")
 }
 
+fn typed(name: &str, value: &str) -> (&'static Setting, String) {
+    (find(name).expect("a setting"), value.to_owned())
+}
+
 #[test]
 fn every_cell_is_there_twice_and_the_text_alone_says_so() {
-    let varied = study(TEXT).against("congestion_control", "bbr");
+    let varied = study(TEXT).against("--congestion bbr", &[typed("congestion_control", "bbr")]);
     let varied = varied.expect("it varies");
     let again = study(&varied.text);
     assert_eq!((again.cells(), again.cells().len()), (varied.cells(), 16));
     let compared = again.compare.expect("a comparison");
     assert_eq!(
         (compared.old, compared.new),
-        (Label::Text("base".into()), Label::Text("bbr".into()))
+        (
+            Label::Text("base".into()),
+            Label::Text("--congestion bbr".into())
+        )
     );
     let [base, other] = [0, 1].map(|cell| varied.cells()[cell].conditions.clone());
     assert_eq!(base, study(TEXT).cells()[0].conditions);
@@ -27,22 +35,32 @@ fn every_cell_is_there_twice_and_the_text_alone_says_so() {
 }
 
 #[test]
-fn one_offload_of_a_set_leaves_the_others_as_they_were() {
-    let on = TEXT.replacen(
+fn a_variant_of_several_settings_adds_to_those_of_the_study() {
+    let own = TEXT.replacen(
         "congestion_control",
-        "offloads = \"on\"\ncongestion_control",
+        "sysctl = \"net.ipv4.tcp_sack=0\"\ncongestion_control",
         1,
     );
-    let only = on
-        .replace(", offloads = \"on\",", ",")
-        .replace(", offloads = \"off\",", ",");
-    let varied = study(&only).against("tso", "off").expect("it varies");
+    let settings = [
+        typed("sysctl", "net.ipv4.tcp_dsack=0"),
+        typed("message_size_bytes", "64K"),
+    ];
+    let varies = study(&own).against("both", &settings).unwrap_err();
+    assert!(varies.0.contains("by its factor"), "{}", varies.0);
+    let varied = study(&own)
+        .against("'it' \"is\"", &settings[..1])
+        .expect("it varies");
     let requested = [0, 1].map(|cell| {
         let requests = varied.cells()[cell].conditions.host_settings.clone();
         let all = requests.iter().map(|request| request.setting.to_string());
-        all.collect::<Vec<_>>()
+        all.filter(|text| text.starts_with("net."))
+            .collect::<Vec<_>>()
     });
-    assert_eq!(requested, [["on"], ["gro on, gso on, tso off"]]);
+    assert_eq!(requested[0], ["net.ipv4.tcp_sack=0"]);
+    assert_eq!(
+        requested[1],
+        ["net.ipv4.tcp_sack=0", "net.ipv4.tcp_dsack=0"]
+    );
 }
 
 #[test]
@@ -53,7 +71,9 @@ fn a_study_that_varies_nothing_can_be_held_against_a_setting() {
         (one.cells().len(), one.table.rows.as_str()),
         (1, "settings")
     );
-    let varied = one.against("nodelay", "true").expect("it varies");
+    let varied = one
+        .against("nodelay", &[typed("nodelay", "true")])
+        .expect("it varies");
     let nodelay: Vec<bool> = varied
         .cells()
         .iter()
@@ -61,13 +81,7 @@ fn a_study_that_varies_nothing_can_be_held_against_a_setting() {
         .collect();
     assert_eq!(
         (nodelay, varied.table.rows.as_str()),
-        (vec![false, true], "nodelay")
+        (vec![false, true], "options")
     );
     assert_eq!(study(&varied.text).cells(), varied.cells());
-}
-
-#[test]
-fn what_replaced_a_setting_is_named() {
-    let gone = study(TEXT).against("program", "./old").unwrap_err();
-    assert!(gone.0.starts_with("`program` is gone; "), "{}", gone.0);
 }

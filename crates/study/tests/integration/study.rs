@@ -140,12 +140,13 @@ mod order {
 
     #[test]
     fn both_sides_of_a_comparison_follow_each_other_in_turn() {
-        let study = study().against("congestion_control", "cubic");
+        let setting = bitcost_model::settings::find("congestion_control").expect("a setting");
+        let study = study().against("cubic", &[(setting, "cubic".to_owned())]);
         let study = study.expect("a variant");
         let plan = study.plan(7, Lengths::default());
         let rest = |cell: usize| {
             let levels = plan.cells[cell].levels.iter();
-            let others = levels.filter(|(factor, _)| factor != "congestion_control");
+            let others = levels.filter(|(factor, _)| factor != "options");
             others.map(|level| format!("{level:?}")).collect::<String>()
         };
         let mut first = BTreeMap::new();

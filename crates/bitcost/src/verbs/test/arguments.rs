@@ -11,11 +11,14 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
 use crate::format::Look;
+use crate::options::against::Held;
+use crate::options::gates::Gates;
 use crate::options::hosts::HostOptions;
+use crate::options::judging::Judging;
 use crate::options::lab::Backend;
 use crate::options::profile::ProfileOptions;
 use crate::options::repeats::Repeats;
-use crate::options::settings::Settings;
+use crate::options::run::RunOptions;
 use crate::options::whole::whole;
 
 /// Reads a name of a workload, and offers the short names and their help.
@@ -35,6 +38,17 @@ fn a_second(text: &str) -> Result<(), String> {
         Ok(interval) if interval == Duration::from_secs(1) => Ok(()),
         _ => Err(format!(
             "`{text}` is not a valid value; allowed: 1, a line each second; for 100 ms `--format csv --rows intervals`"
+        )),
+    }
+}
+
+/// A name in the parent of executions.
+fn folder_name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
+    match text.starts_with(char::is_alphanumeric) && text.chars().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "`{text}` is not a name of a folder; allowed: letters, digits, `-`, `_` and `.`, such as `before`"
         )),
     }
 }
@@ -59,27 +73,7 @@ pub struct Arguments {
     #[arg(value_name = "HOST", value_parser = no_option, conflicts_with = "receiver")]
     pub host: Option<String>,
     #[command(flatten)]
-    pub settings: Settings,
-    /// Use IPv4 only
-    #[arg(short = '4', conflicts_with = "ipv6")]
-    pub ipv4: bool,
-    /// Use IPv6 only
-    #[arg(short = '6')]
-    pub ipv6: bool,
-    /// Send from the receiver to the sender; same as --direction reverse. Other options keep
-    /// referring to the same hosts
-    #[arg(short = 'R', long, conflicts_with_all = ["both", "direction"])]
-    pub reverse: bool,
-    /// Send in both directions at once; same as --direction both
-    #[arg(long, conflicts_with = "direction")]
-    pub both: bool,
-    /// Socket buffers of both endpoints; same as --send-buffer and --receive-buffer with this size
-    /// [default: the kernel's]
-    #[arg(short = 'w', long, value_name = "BYTES", conflicts_with_all = ["send_buffer_bytes", "receive_buffer_bytes"])]
-    pub window: Option<String>,
-    /// Send with sendfile(2), as iperf3 does; same as --send-mode sendfile
-    #[arg(short = 'Z', long, conflicts_with = "send_mode")]
-    pub zerocopy: bool,
+    pub run: RunOptions,
     /// Time between two lines of the run: a second, for command lines of iperf3
     #[arg(short, long, value_name = "TIME", hide = true, value_parser = a_second)]
     pub interval: Option<()>,
@@ -98,8 +92,14 @@ pub struct Arguments {
     /// interleaved with unchanged ones
     #[arg(long)]
     pub prove: bool,
-    /// Maximum time of the experiments of --prove, or of all trials of `improve` [default: 30s, of
-    /// `improve` 60s]
+    #[command(flatten)]
+    pub against: Held,
+    #[command(flatten)]
+    pub judging: Judging,
+    #[command(flatten)]
+    pub gates: Gates,
+    /// Maximum time of the experiments of --prove, of the runs of --against, or of all trials of
+    /// `improve` [default: 30s, of --against and `improve` 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
     #[command(flatten)]
@@ -111,8 +111,11 @@ pub struct Arguments {
     /// Parent of the folder that is created for the log of the test
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     pub out: PathBuf,
+    /// Name of the folder of the test, for `compare` and others [default: the time, and the workload]
+    #[arg(long, value_parser = folder_name)]
+    pub name: Option<String>,
     /// Do not keep a log; `show`, `explain`, `report` and `compare` then cannot read the test
-    #[arg(long, conflicts_with = "out")]
+    #[arg(long, conflicts_with_all = ["out", "name"])]
     pub no_log: bool,
     #[command(flatten)]
     pub look: Look,

@@ -11,10 +11,14 @@ use bitcost_model::study::LabSpec;
 use super::arguments::Arguments;
 use crate::failure::Failure;
 use crate::foreign;
+use crate::options::run::setting;
 use crate::options::slow::refuse_slow;
 use crate::output;
 
 const USUAL_DURATION: &str = "10s";
+
+/// Of each of many runs that are interleaved: what changes from one second to the next is then the same for both sides.
+const INTERLEAVED_DURATION: &str = "1s";
 
 /// Bytes of a UDP and an IPv4 header (RFC 768, RFC 791).
 const UDP_HEADERS_BYTES: u32 = 28;
@@ -35,8 +39,8 @@ impl Typed {
         let workload = arguments.test;
         // The limits of the interfaces of named hosts are known only when the hosts are reached.
         let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
-        let mut settings = own_settings(arguments, mtu_bytes);
-        settings.extend(arguments.settings.0.iter().cloned());
+        let mut settings = defaults(arguments, mtu_bytes);
+        settings.extend(arguments.run.all());
         let mut conditions = Conditions::of(workload);
         for (setting, value) in &settings {
             setting
@@ -78,8 +82,8 @@ impl Typed {
     }
 }
 
-/// The defaults of a test, and the options that are short for a value of a setting.
-fn own_settings(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
+/// The defaults of a test.
+fn defaults(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
     let workload = arguments.test;
     let mut message = Conditions::of(workload).message_size_bytes;
     if workload.numbers_datagrams() {
@@ -89,30 +93,22 @@ fn own_settings(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
         message = ETHERNET_DATAGRAM_BYTES;
     }
     let message = message.to_string();
-    let window = arguments.window.as_deref();
+    let usual = match arguments.against.is_given() {
+        true => INTERLEAVED_DURATION,
+        false => USUAL_DURATION,
+    };
     let latency = workload.is_transactional().then_some("true");
     let given = [
         ("message_size_bytes", Some(&*message)),
-        ("duration_s", Some(USUAL_DURATION)),
+        ("duration_s", Some(usual)),
         ("latency", latency),
         // An iperf3 server counts from the first byte on.
         ("warmup_s", arguments.is_with_iperf3().then_some("0")),
-        ("direction", arguments.reverse.then_some("reverse")),
-        ("direction", arguments.both.then_some("both")),
-        ("ip_version", arguments.ipv4.then_some("4")),
-        ("ip_version", arguments.ipv6.then_some("6")),
-        ("send_mode", arguments.zerocopy.then_some("sendfile")),
-        ("send_buffer_bytes", window),
-        ("receive_buffer_bytes", window),
     ];
     let given = given.into_iter();
     given
         .filter_map(|(name, value)| setting(name, value?))
         .collect()
-}
-
-pub fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
-    Some((find(name)?, value.to_owned()))
 }
 
 fn refused(setting: &Setting, value: &str, why: &Invalid) -> Failure {
@@ -144,7 +140,7 @@ fn impossible(Invalid(why): Invalid) -> Failure {
 
 /// Refuses fast modes next to `--mode honest`.
 fn refuse_named_modes(arguments: &Arguments, conditions: &Conditions) -> Result<(), Failure> {
-    let mut given = arguments.settings.0.iter();
+    let mut given = arguments.run.settings.0.iter();
     let is_honest = given.any(|(setting, value)| setting.name == "mode" && value == "honest");
     match (conditions.send_mode, conditions.receive_mode) {
         (Mode::Plain, Mode::Plain) => Ok(()),
@@ -158,7 +154,7 @@ fn refuse_named_modes(arguments: &Arguments, conditions: &Conditions) -> Result<
 /// Refuses a message size for requests and responses, which have separate sizes.
 fn refuse_sizes(arguments: &Arguments, workload: Workload) -> Result<(), Failure> {
     let is_size = |name: &str| ["message_size_bytes", "receive_size_bytes"].contains(&name);
-    let mut given = arguments.settings.0.iter();
+    let mut given = arguments.run.settings.0.iter();
     match given.find(|(setting, _)| is_size(setting.name)) {
         Some((setting, _)) if workload.is_transactional() => Err(Failure::Usage(format!(
             "{} is not for {}; use --request-size and --response-size (netperf's -l SECONDS is --time SECONDS)",

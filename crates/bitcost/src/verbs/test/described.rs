@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_execute::{Destination, Executed, Experiment, Start, labs};
+use bitcost_execute::{Destination, Executed, Experiment, Progress, Start, labs};
 use bitcost_iperf3::client::request;
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
@@ -11,7 +11,6 @@ use bitcost_study::{Single, Study};
 
 use super::arguments::Arguments;
 use super::conditions::Typed;
-use super::progress::Lines;
 use crate::failure::Failure;
 use crate::options::order::new_seed;
 use crate::output;
@@ -93,20 +92,33 @@ impl Test<'_> {
     pub fn execute(
         &self,
         study: &Study,
+        lengths: Lengths,
         experiment: Option<Experiment>,
         stop: &Arc<AtomicBool>,
-        lines: &mut Lines,
+        progress: &mut dyn Progress,
     ) -> Result<Executed, Failure> {
-        let plan = study.plan(new_seed()?, self.lengths());
+        let arguments = self.arguments;
+        let name = arguments.name.as_deref();
+        if let Some(taken) = name
+            .map(|name| arguments.out.join(name))
+            .filter(|path| path.exists())
+        {
+            return Err(Failure::Usage(format!(
+                "--name: {} exists; choose another name, or remove it",
+                taken.display()
+            )));
+        }
+        let plan = study.plan(new_seed()?, lengths);
         let start = Start {
             experiment,
-            out: (!self.arguments.no_log).then_some(&*self.arguments.out),
-            allows: match self.arguments.is_with_iperf3() {
+            out: (!arguments.no_log).then_some(&*arguments.out),
+            name,
+            allows: match arguments.is_with_iperf3() {
                 true => request::check,
                 false => |_| Ok(()),
             },
             ..Start::new(study, &plan, &self.destination, output::command_line())
         };
-        Ok(start.execute(stop, lines)?)
+        Ok(start.execute(stop, progress)?)
     }
 }

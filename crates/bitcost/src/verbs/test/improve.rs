@@ -7,10 +7,10 @@ use bitcost_model::conditions::Direction;
 use bitcost_model::search::Goal;
 
 use super::arguments::Arguments;
-use super::conditions::setting;
 use super::described::Test;
 use super::make;
 use crate::failure::Failure;
+use crate::options::run::setting;
 
 /// Most time of everything after the first test.
 const BUDGET: Duration = Duration::from_secs(60);
@@ -20,7 +20,7 @@ const USUAL_DURATION: &str = "2s";
 
 /// Makes the first test and the steps, and prints the ladder.
 pub fn run(mut options: Arguments) -> Result<(), Failure> {
-    let given = &mut options.settings.0;
+    let given = &mut options.run.settings.0;
     // It is no setting of the runs, which search nothing.
     let goal = given
         .iter()
@@ -44,6 +44,8 @@ fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
     let has_cost = conditions.direction != Direction::Both && conditions.background.is_empty();
     let why = if test.arguments.prove {
         "--prove cannot be used with `improve`, which proves the bottleneck in every step"
+    } else if test.arguments.against.is_given() || test.arguments.gates.is_given() {
+        "--against, --fail-under and --fail-over-cost are for `bitcost test`; `improve` compares each change itself"
     } else if conditions.bound().is_some() {
         "the runs of `improve` end after a time; leave out the number of bytes, messages or transactions"
     } else if test.until.is_some() {

@@ -5,6 +5,7 @@ mod arguments;
 mod conditions;
 mod described;
 pub mod improve;
+mod interleaved;
 mod progress;
 
 use std::time::Duration;
@@ -29,8 +30,18 @@ const PROOF_BUDGET: Duration = Duration::from_secs(30);
 
 /// Makes the run, or several, and prints the result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.budget.is_some() && !arguments.prove {
-        return Err(Failure::Usage("--budget needs --prove".to_owned()));
+    let needs = |what: &str| Err(Failure::Usage(what.to_owned()));
+    match arguments.against.is_given() {
+        true => return interleaved::run(arguments),
+        false if arguments.judging.fail_on.is_some() => {
+            return needs(
+                "--fail-on needs --against; one test alone is judged by --fail-under and --fail-over-cost",
+            );
+        }
+        false if arguments.budget.is_some() && !arguments.prove => {
+            return needs("--budget needs --prove or --against");
+        }
+        false => {}
     }
     let budget = arguments.budget.unwrap_or(PROOF_BUDGET);
     let experiment = arguments.prove.then_some(Experiment::Prove(budget));
@@ -57,7 +68,7 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     if is_improved {
         output::say("step 0: the test as it is");
     }
-    let executed = test.execute(&study, experiment, &stop, &mut lines)?;
+    let executed = test.execute(&study, test.lengths(), experiment, &stop, &mut lines)?;
     let folder = executed.folder;
     if let (Err(_), Ok(findings)) = (&executed.ending, &executed.findings) {
         // What was measured, and could not be written.
@@ -93,7 +104,7 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
                 false => Failure::Interrupted,
             })
         }
-        _ => printed,
+        _ => printed.and_then(|()| arguments.gates.check(&findings)),
     }
 }
 

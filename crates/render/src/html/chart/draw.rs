@@ -158,8 +158,10 @@ impl Plane<'_> {
             (8.0, self.top - 10.0),
             &self.panel.y_title,
         );
-        for x in self.panel.rules.iter().filter_map(|value| self.x(*value)) {
-            line(page, "rule", (x, self.top), (x, self.bottom));
+        for value in &self.panel.rules {
+            let Some(x) = self.x(*value) else { continue };
+            let class = if *value == 0.0 { "rule zero" } else { "rule" };
+            line(page, class, (x, self.top), (x, self.bottom));
         }
     }
 

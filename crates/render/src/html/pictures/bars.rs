@@ -6,7 +6,7 @@ use super::picture::{Picture, ROWS, note_rows, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
 
 #[derive(Default)]
-pub(crate) struct Bars {
+pub(super) struct Bars {
     pub file: String,
     pub title: String,
     pub caption: String,
@@ -15,20 +15,17 @@ pub(crate) struct Bars {
     pub series: Vec<Series>,
     /// Whether the bars of a name are behind each other.
     pub is_stacked: bool,
-    pub rules: Vec<f64>,
     /// Words right of each name, each column with its title.
     pub columns: Vec<(String, Vec<String>)>,
 }
 
 /// The values of all names, of one colour.
 #[derive(Default)]
-pub(crate) struct Series {
+pub(super) struct Series {
     pub name: String,
     pub values: Vec<Option<Interval>>,
     /// The document's figures, as lines across the bars.
     pub document: Vec<Option<f64>>,
-    /// The class of its colour in the style sheet, if it is no colour of a series.
-    pub class: Option<&'static str>,
 }
 
 impl Series {
@@ -54,9 +51,6 @@ impl Bars {
                 place,
                 Marks::Bars(self.bars(series, &mut ends)),
             );
-            if let Some(class) = series.class {
-                bars.class = class.to_owned();
-            }
             if !self.is_stacked && self.series.len() > 1 {
                 bars.slot = ((place as f64 + 0.5) * width - 0.4, 0.85 * width);
             }
@@ -72,11 +66,10 @@ impl Bars {
         }
         let marks = traces.iter().flat_map(|trace| trace.marks.all());
         let reach = marks.flat_map(|mark| [Some(mark.x), mark.low, mark.high]);
-        let reach: Vec<f64> = reach.flatten().chain(self.rules.iter().copied()).collect();
+        let reach: Vec<f64> = reach.flatten().collect();
         let all = self.names.len();
         let names = self.names.into_iter().take(ROWS).collect();
         let mut chart = Chart::rows((Axis::from_zero(&reach), &self.unit), names, traces);
-        chart.panels[0].rules = self.rules;
         chart.panels[0].columns = self.columns;
         for (_, words) in &mut chart.panels[0].columns {
             words.truncate(ROWS);

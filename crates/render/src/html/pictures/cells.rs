@@ -63,7 +63,6 @@ pub(crate) fn first(execution: &Findings) -> Option<Picture> {
         series,
         is_stacked: true,
         columns: columns(execution, &cells, &metrics),
-        ..Bars::default()
     };
     Some(bars.draw())
 }

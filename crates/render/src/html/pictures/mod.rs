@@ -14,9 +14,8 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
-pub(crate) use bars::{Bars, Series};
 pub(crate) use cells::first;
-pub(crate) use picture::Picture;
+pub(crate) use picture::{Picture, ROWS, note_rows};
 
 /// The heading above the pictures of each kind, in the order of [`Kind::ALL`].
 const HEADINGS: [&str; 5] = [

@@ -20,7 +20,7 @@ pub(crate) struct Picture {
 }
 
 /// The most cells that have a row in a picture.
-pub(super) const ROWS: usize = 60;
+pub(crate) const ROWS: usize = 60;
 
 /// The most points of a picture, and of one of its lines or clouds.
 const ALL_POINTS: usize = 5000;
@@ -99,6 +99,6 @@ pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> 
 }
 
 /// The sentence under a picture that does not show every cell.
-pub(super) fn note_rows(all: usize) -> Option<String> {
+pub(crate) fn note_rows(all: usize) -> Option<String> {
     (all > ROWS).then(|| format!("The first {ROWS} of {all} cells are drawn."))
 }

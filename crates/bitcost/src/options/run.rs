@@ -1,0 +1,54 @@
+//! What a test can vary of its run: every setting, and options that are short for a value of one.
+
+use bitcost_model::settings::{Setting, find};
+
+use super::settings::Settings;
+
+#[derive(clap::Args)]
+pub struct RunOptions {
+    #[command(flatten)]
+    pub settings: Settings,
+    /// Use IPv4 only
+    #[arg(short = '4', conflicts_with = "ipv6")]
+    pub ipv4: bool,
+    /// Use IPv6 only
+    #[arg(short = '6')]
+    pub ipv6: bool,
+    /// Send from the receiver to the sender; same as --direction reverse. Other options keep
+    /// referring to the same hosts
+    #[arg(short = 'R', long, conflicts_with_all = ["both", "direction"])]
+    pub reverse: bool,
+    /// Send in both directions at once; same as --direction both
+    #[arg(long, conflicts_with = "direction")]
+    pub both: bool,
+    /// Socket buffers of both endpoints; same as --send-buffer and --receive-buffer with this size
+    /// [default: the kernel's]
+    #[arg(short = 'w', long, value_name = "BYTES", conflicts_with_all = ["send_buffer_bytes", "receive_buffer_bytes"])]
+    pub window: Option<String>,
+    /// Send with sendfile(2), as iperf3 does; same as --send-mode sendfile
+    #[arg(short = 'Z', long, conflicts_with = "send_mode")]
+    pub zerocopy: bool,
+}
+
+impl RunOptions {
+    /// What was typed, as settings in the order in which they count.
+    pub fn all(&self) -> Vec<(&'static Setting, String)> {
+        let window = self.window.as_deref();
+        let short = [
+            ("direction", self.reverse.then_some("reverse")),
+            ("direction", self.both.then_some("both")),
+            ("ip_version", self.ipv4.then_some("4")),
+            ("ip_version", self.ipv6.then_some("6")),
+            ("send_mode", self.zerocopy.then_some("sendfile")),
+            ("send_buffer_bytes", window),
+            ("receive_buffer_bytes", window),
+        ];
+        let short = short.into_iter();
+        let short = short.filter_map(|(name, value)| setting(name, value?));
+        short.chain(self.settings.0.iter().cloned()).collect()
+    }
+}
+
+pub fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
+    Some((find(name)?, value.to_owned()))
+}
