@@ -18,11 +18,7 @@ pub enum Mode {
     /// `UDP_SEGMENT`.
     Gso,
     Writev,
-    /// `MSG_ZEROCOPY`.
-    Zerocopy,
     Sendfile,
-    /// `tee` and `splice`, or `splice` alone.
-    Splice,
     /// `UDP_GRO`.
     Gro,
     /// `MSG_TRUNC`.
@@ -64,12 +60,9 @@ pub const MODES: &[Row] = modes! {
     Plain Receiver [] "plain" "plain receive calls";
     Gso Sender [UdpStream] "gso" "UDP_SEGMENT: one call hands over up to 128 messages, which the kernel or the card cuts apart";
     Writev Sender [TcpStream] "writev" "one call sends up to 64 messages";
-    Zerocopy Sender [TcpStream] "zerocopy" "MSG_ZEROCOPY: the kernel sends from the program's own pages, where the path can";
     Sendfile Sender [TcpStream] "sendfile" "a message is sent from a file in memory";
-    Splice Sender [TcpStream] "splice" "tee and splice: a message's pages are passed from a pipe, never copied";
     Gro Receiver [UdpStream] "gro" "UDP_GRO: one call takes the messages that the kernel joined, as many as came together";
     Truncate Receiver [TcpStream] "truncate" "MSG_TRUNC: the kernel drops the data instead of copying it";
-    Splice Receiver [TcpStream] "splice" "data is passed through a pipe to /dev/null, never copied";
 };
 
 /// The words of the modes of an endpoint.

@@ -437,7 +437,7 @@ mod tests {
         };
         ladder.rungs = vec![rung(1000.0, None), rung(3000.0, Some(kept))];
         ladder.without = vec![
-            tried("--send-mode zerocopy", 0.9, 1),
+            tried("--send-mode sendfile", 0.9, 1),
             tried("--send-mode writev", 1.1, 3),
         ];
         ladder.untried = ["a", "b", "c"]

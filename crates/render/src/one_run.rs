@@ -8,7 +8,7 @@ use bitcost_analysis::metrics::{
 };
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::conditions::{Conditions, Direction};
-use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
+use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::units::counted;
 use bitcost_model::{harmless, modes};
 
@@ -290,20 +290,14 @@ fn settings(run: &RunView) -> Vec<Block> {
     flows.into_iter().chain(of_ends).map(Block::words).collect()
 }
 
-/// `send_mode: splice (tee_calls 812)`, for streams.
+/// `send_mode: sendfile`, for streams.
 fn mode(run: &RunView, end: &EndpointRecord) -> Option<String> {
     let mode = match end.role {
         Role::Sender => run.conditions.send_mode,
         Role::Receiver => run.conditions.receive_mode,
     };
-    let counters = FlowRecord::sum(&end.flows).mode_counters;
-    let counters = counters.iter();
-    let counters: Vec<String> = counters
-        .map(|(name, count)| format!("{name} {count}"))
-        .collect();
-    let counters = around(" (", &counters.join(", "), ")");
     (!run.conditions.workload.is_transactional())
-        .then(|| format!("{}: {}{counters}", modes::setting(end.role), mode.name()))
+        .then(|| format!("{}: {}", modes::setting(end.role), mode.name()))
 }
 
 /// `sender socket: send buffer 8192 → 1313280 bytes, …`: before the first message and after the

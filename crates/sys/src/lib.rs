@@ -24,4 +24,3 @@ pub mod socket;
 pub mod stamped;
 pub mod tcp_info;
 pub mod thread;
-pub mod zerocopy;

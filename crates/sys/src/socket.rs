@@ -58,8 +58,6 @@ pub const SO_BUSY_POLL: IntOption = IntOption(SOL_SOCKET, libc::SO_BUSY_POLL);
 pub const UDP_SEGMENT: IntOption = IntOption(SOL_UDP, libc::UDP_SEGMENT);
 /// Receive calls return several datagrams of equal length that the kernel joined (udp(7)).
 pub const UDP_GRO: IntOption = IntOption(SOL_UDP, libc::UDP_GRO);
-/// Send calls may ask for `MSG_ZEROCOPY` (socket(7)).
-pub const SO_ZEROCOPY: IntOption = IntOption(SOL_SOCKET, libc::SO_ZEROCOPY);
 /// Receive calls report when the kernel received each datagram (socket(7)).
 pub const SO_TIMESTAMPNS: IntOption = IntOption(SOL_SOCKET, libc::SO_TIMESTAMPNS);
 /// Whether packets may be fragmented: `IP_PMTUDISC_DO` is 2 and forbids it (ip(7)).

@@ -96,7 +96,7 @@ fn plain_receiver(on: &Place) -> Prepared {
     // From iperf3 it takes no more bytes than the run asks for, although the sender has more.
     let most = on.conditions.stop_bytes.filter(|_| is_iperf3);
     let (mut left, mut taken) = (most.unwrap_or(u64::MAX), 0);
-    byte_receiver(on, [], move |socket, _| {
+    byte_receiver(on, move |socket| {
         memory.took(std::mem::take(&mut taken));
         if left == 0 {
             return Ok(0);

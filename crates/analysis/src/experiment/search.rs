@@ -160,7 +160,7 @@ impl<'a> Search<'a> {
         let of = |name: &str| level.settings.get(name).map(String::as_str);
         let name = match (of("send_mode"), of("receive_mode")) {
             (Some("gso"), _) => "receive_mode",
-            (_, Some(mode)) if NO_USE.contains(&mode) => "receiver_delay_us",
+            (_, Some(mode)) if mode == NO_USE => "receiver_delay_us",
             _ => return vec![level],
         };
         let others = levels(&self.base.conditions, name).into_iter();

@@ -172,10 +172,10 @@ fn what_is_refused_is_not_taken_and_what_is_given_is_kept() {
     let is_kept = |name: &str| name == "receive_buffer_bytes";
     let found = play(&of_bytes(8192), &is_kept, SHORT, &|c| match c.send_mode {
         Mode::Writev => Err(Unavailable("forbidden".to_owned())),
-        Mode::Zerocopy => Ok((200.0, 1.0)),
+        Mode::Sendfile => Ok((200.0, 1.0)),
         _ => Ok((100.0, 1.0)),
     });
-    assert_eq!(taken(&found), "--send-mode zerocopy");
+    assert_eq!(taken(&found), "--send-mode sendfile");
     let mut labels = found.without.iter().map(|one| &one.label);
     assert!(labels.all(|label| !label.contains("--receive-buffer")));
     let refused = found.untried.iter();

@@ -314,7 +314,7 @@ mod tests {
             .check_modes(65_535)
             .expect_err("over UDP's limit");
         assert!(jumbo.0.contains("1 to 65507"), "{jumbo}");
-        let other = udp(Mode::Zerocopy, 64)
+        let other = udp(Mode::Writev, 64)
             .check_modes(1500)
             .expect_err("a mode of TCP");
         assert!(other.0.contains("plain, gso"), "{other}");

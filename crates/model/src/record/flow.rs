@@ -1,7 +1,5 @@
 //! The record of one flow of an endpoint, and of one part of its run.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,16 +40,13 @@ pub struct FlowRecord {
     /// Its socket after the last one: TCP tunes buffers while it runs.
     #[serde(default)]
     pub at_end: SocketSizes,
-    /// Counters that only its fast mode has, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub mode_counters: BTreeMap<String, u64>,
     /// The low-water mark that a TCP receiver chose and set itself, as read back.
     #[serde(default)]
     pub low_water_bytes: Option<u32>,
 }
 
 impl FlowRecord {
-    /// Several flows as one: counters are added, other values are those of the first flow.
+    /// Several flows as one: counts are added, other values are those of the first flow.
     pub fn sum(flows: &[FlowRecord]) -> FlowRecord {
         let Some((first, rest)) = flows.split_first() else {
             return FlowRecord::default();
@@ -71,13 +66,6 @@ impl FlowRecord {
                 .map(|(a, b)| a.plus(b)),
             at_start: sum.at_start,
             at_end: sum.at_end,
-            mode_counters: flow.mode_counters.iter().fold(
-                sum.mode_counters,
-                |mut counters, (name, count)| {
-                    *counters.entry(name.clone()).or_default() += count;
-                    counters
-                },
-            ),
             latency: sum
                 .latency
                 .zip(flow.latency.as_ref())

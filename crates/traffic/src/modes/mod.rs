@@ -4,10 +4,8 @@
 
 mod mover;
 mod tcp_sendfile;
-mod tcp_splice;
 mod tcp_truncate;
 mod tcp_writev;
-mod tcp_zerocopy;
 mod udp_gso;
 
 use std::io;
@@ -54,12 +52,9 @@ macro_rules! fast {
 const FAST: &[Row] = fast! {
     Gso Sender "UDP_SEGMENT" udp_gso::sender;
     Writev Sender "writev" tcp_writev::sender;
-    Zerocopy Sender "SO_ZEROCOPY, MSG_ZEROCOPY" tcp_zerocopy::sender;
     Sendfile Sender "memfd_create, sendfile" tcp_sendfile::sender;
-    Splice Sender "tee, splice" tcp_splice::sender;
     Gro Receiver "UDP_GRO" udp_gso::receiver;
     Truncate Receiver "MSG_TRUNC" tcp_truncate::receiver;
-    Splice Receiver "splice, /dev/null" tcp_splice::receiver;
 };
 
 /// The endpoint in the requested mode; `plain` prepares the workload's own.
@@ -143,9 +138,6 @@ impl Row {
             Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS) => {
                 "; this kernel does not have it"
             }
-            Some(Errno::NOBUFS | Errno::NOMEM) => {
-                "; the message is over the limit of locked memory (ulimit -l)"
-            }
             Some(Errno::INVAL | Errno::MSGSIZE) => {
                 "; this kernel or this path does not take messages of this size in this mode"
             }
@@ -219,9 +211,7 @@ impl Traffic for StreamEnd {
             // It closes a connection of whose acknowledgement it does not wait.
             (Role::Receiver, Peer::Iperf3) => return Ok(()),
         }
-        .map_err(TrafficError::system("end the connection"))?;
-        self.mover.ended(self.socket.as_fd());
-        Ok(())
+        .map_err(TrafficError::system("end the connection"))
     }
 
     fn outcome(&self, sent: Sent) -> FlowRecord {

@@ -1,6 +1,5 @@
 //! The interface of a mode, and the functions that the modes share.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use rustix::io::Errno;
 use crate::control::{Control, Phase};
 use crate::datagrams::Datagrams;
 use crate::flow::Sent;
-use crate::loops::{Handed, Supply, receiver_delay, send_batches, send_messages};
+use crate::loops::{Handed, Supply, receiver_delay, send_batches};
 use crate::low_water::LowWater;
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
@@ -35,74 +34,8 @@ pub struct Moving<'a> {
 pub trait Mover: Send {
     fn run(&mut self, on: Moving) -> Result<(), Errno>;
 
-    /// Reads what the kernel reports after the end of the connection.
-    fn ended(&mut self, _socket: BorrowedFd<'_>) {}
-
     /// Adds to the outcome what it knows, given how many messages the sender counted.
     fn report(&self, _sent: Sent, _outcome: &mut FlowRecord) {}
-}
-
-type Counters<const N: usize> = ([&'static str; N], [u64; N]);
-
-fn by_name<const N: usize>((names, counts): &Counters<N>) -> BTreeMap<String, u64> {
-    let names = names.iter().map(|name| (*name).to_owned());
-    names.zip(counts.iter().copied()).collect()
-}
-
-/// A sender of a stream that makes a call for each message.
-struct MessageSender<C, const N: usize> {
-    supply: Supply,
-    call: C,
-    counters: Counters<N>,
-}
-
-/// A sender of a stream. `call` hands over a message of the given length from an offset on, and
-/// counts by `names`.
-pub fn message_sender<C, const N: usize>(on: &Place, names: [&'static str; N], call: C) -> Prepared
-where
-    C: FnMut(BorrowedFd<'_>, usize, usize, &mut [u64; N]) -> Result<usize, Errno> + Send + 'static,
-{
-    Ok(Box::new(MessageSender {
-        supply: Supply::of(on.conditions),
-        call,
-        counters: (names, [0; N]),
-    }))
-}
-
-impl<C, const N: usize> Mover for MessageSender<C, N>
-where
-    C: FnMut(BorrowedFd<'_>, usize, usize, &mut [u64; N]) -> Result<usize, Errno> + Send,
-{
-    fn run(&mut self, on: Moving) -> Result<(), Errno> {
-        send_paced(on.control, self.supply, on.pacer, |done, length| {
-            (self.call)(on.socket, done, length, &mut self.counters.1)
-        })
-    }
-
-    fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
-        outcome.mode_counters = by_name(&self.counters);
-    }
-}
-
-/// Sends messages as [`send_messages`], each at its time where the run is paced.
-pub fn send_paced(
-    control: &Control,
-    supply: Supply,
-    pacer: &mut Option<Pacer>,
-    mut call: impl FnMut(usize, usize) -> Result<usize, Errno>,
-) -> Result<(), Errno> {
-    let mut is_repeated = false;
-    send_messages(control, supply, |_, done, length| {
-        if let Some(pacer) = pacer
-            && done == 0
-            && !is_repeated
-        {
-            pacer.wait(control);
-        }
-        let sent = call(done, length);
-        is_repeated = sent == Err(Errno::INTR);
-        sent
-    })
 }
 
 /// The most messages of one call: as requested, and no more than the mode has room for.
@@ -140,30 +73,27 @@ where
     }
 }
 
-struct ByteReceiver<C, const N: usize> {
+struct ByteReceiver<C> {
     delay: Duration,
     low_water: LowWater,
     call: C,
-    counters: Counters<N>,
 }
 
-/// A receiver of a stream until the sender has ended the connection. `call` receives once and returns the number of bytes; it counts by
-/// `names`.
-pub fn byte_receiver<C, const N: usize>(on: &Place, names: [&'static str; N], call: C) -> Prepared
+/// A receiver of a stream until the sender has ended the connection. `call` receives once and returns the number of bytes.
+pub fn byte_receiver<C>(on: &Place, call: C) -> Prepared
 where
-    C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send + 'static,
+    C: FnMut(BorrowedFd<'_>) -> Result<usize, Errno> + Send + 'static,
 {
     Ok(Box::new(ByteReceiver {
         delay: receiver_delay(on.conditions),
         low_water: LowWater::of(on.conditions, on.socket),
         call,
-        counters: (names, [0; N]),
     }))
 }
 
-impl<C, const N: usize> Mover for ByteReceiver<C, N>
+impl<C> Mover for ByteReceiver<C>
 where
-    C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send,
+    C: FnMut(BorrowedFd<'_>) -> Result<usize, Errno> + Send,
 {
     fn run(&mut self, on: Moving) -> Result<(), Errno> {
         self.low_water.begin();
@@ -175,7 +105,7 @@ where
             if self.low_water.is_due(phase) {
                 self.low_water.settle(on.socket, on.control);
             }
-            match (self.call)(on.socket, &mut self.counters.1) {
+            match (self.call)(on.socket) {
                 Ok(0) => return Ok(()),
                 Ok(length) => on.control.count_call(on.control.phase(), length),
                 Err(Errno::AGAIN) => {
@@ -192,7 +122,6 @@ where
     }
 
     fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
-        outcome.mode_counters = by_name(&self.counters);
         outcome.low_water_bytes = self.low_water.in_effect();
     }
 }
@@ -228,8 +157,8 @@ where
     }
 }
 
-/// The default size of one receive call of the modes that do not copy data to the program, in
-/// bytes; a pipe of `splice` may hold less.
+/// The default size of one receive call of a mode that does not copy data to the program, in
+/// bytes.
 const ROOM: u32 = 4 << 20;
 
 pub fn receive_room(conditions: &Conditions) -> usize {

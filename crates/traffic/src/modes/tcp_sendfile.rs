@@ -4,13 +4,43 @@ use std::fs::File;
 use std::io::Write;
 
 use rustix::fs::{MemfdFlags, memfd_create, sendfile};
+use rustix::io::Errno;
 
-use super::mover::{Place, Prepared, message_sender};
+use super::mover::{Mover, Moving, Place, Prepared};
+use crate::loops::{Supply, send_messages};
+
+struct Sender {
+    file: File,
+    supply: Supply,
+}
 
 pub fn sender(on: &Place) -> Prepared {
     let mut file = File::from(memfd_create("bitcost message", MemfdFlags::CLOEXEC)?);
     file.write_all(&vec![0x5A; on.conditions.message_size_bytes as usize])?;
-    message_sender(on, [], move |socket, done, length, _| {
-        sendfile(socket, &file, Some(&mut (done as u64)), length - done)
-    })
+    Ok(Box::new(Sender {
+        file,
+        supply: Supply::of(on.conditions),
+    }))
+}
+
+impl Mover for Sender {
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
+        let mut is_repeated = false;
+        send_messages(on.control, self.supply, |_, done, length| {
+            if let Some(pacer) = on.pacer
+                && done == 0
+                && !is_repeated
+            {
+                pacer.wait(on.control);
+            }
+            let sent = sendfile(
+                on.socket,
+                &self.file,
+                Some(&mut (done as u64)),
+                length - done,
+            );
+            is_repeated = sent == Err(Errno::INTR);
+            sent
+        })
+    }
 }

@@ -9,7 +9,7 @@ pub fn receiver(on: &Place) -> Prepared {
     // Never written to.
     let mut room = vec![0; receive_room(on.conditions)];
     let flags = receive_flags(on.conditions) | RecvFlags::TRUNC;
-    byte_receiver(on, [], move |socket, _| {
+    byte_receiver(on, move |socket| {
         recv(socket, &mut room[..], flags).map(|(_, length)| length)
     })
 }
