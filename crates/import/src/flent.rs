@@ -24,7 +24,7 @@ fn series(list: Node) -> Series {
 pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
     let is_one = |node: &Node| node.get("x_values").is_some();
     let broken = documents(text, is_one, &mut |node| runs.push(run(file, &node)))?;
-    match broken.filter(|_| runs.count == 0) {
+    match broken.filter(|_| runs.all.is_empty()) {
         Some(broken) => Err(format!("its JSON cannot be read: {broken}")),
         None => Ok(()),
     }
@@ -54,11 +54,6 @@ fn run(file: &str, document: &Node) -> Run {
         (near.other().name(), metadata.text("HOST")),
     ] {
         value.into_iter().for_each(|value| run.level(factor, value));
-    }
-    for (name, raw) in &results.0 {
-        if let Some(mean) = mean(series(Node::of(raw)).into_iter().flatten()) {
-            run.fact(&format!("mean of {name}"), mean);
-        }
     }
     let background = upload.as_ref().and(download.as_ref());
     let rate = |series: &Series| mean(series.iter().copied().flatten());

@@ -8,8 +8,7 @@ use bitcost_model::record::Role;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::execution::WRITTEN_BY;
-use crate::json::{self, MOST_KEYS, Node, documents, without_nan};
+use crate::json::{self, MOST_ELEMENTS, Node, documents, without_nan};
 use crate::run::{Done, Run, Runs, Sums, Way, mean};
 
 pub(crate) fn is(text: &str) -> bool {
@@ -27,16 +26,16 @@ fn is_document(node: &Node) -> bool {
 
 pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
     let text = without_nan(text);
-    let document = None;
     let mut reader = Reader {
         file,
         runs,
-        document,
+        document: None,
+        is_of_events: false,
     };
     let broken = documents(&text, is_document, &mut |node| reader.take(node))?;
     reader.end()?;
-    let is_one = runs.count == 1;
-    let Some(last) = runs.last() else {
+    let is_one = runs.all.len() == 1;
+    let Some(last) = runs.all.last_mut() else {
         return Err(match broken {
             Some(why) => format!("its JSON cannot be read: {why}"),
             None => "it has no result of iperf3 (`start`, `intervals`, `end`)".to_owned(),
@@ -49,68 +48,49 @@ pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
     Ok(())
 }
 
-#[derive(Default)]
-struct Document<'a> {
-    node: Node<'a>,
-    /// Those that were events of their own.
-    intervals: Vec<&'a RawValue>,
-    is_of_events: bool,
-}
-
 /// Takes documents, and combines the events of each stream (`--json-stream`) into the one that
 /// iperf3 would otherwise have written. `--json-stream-full-output` writes the whole document after
 /// its events; it then replaces them.
-struct Reader<'a, 'r, 't> {
+struct Reader<'a, 'r> {
     file: &'r str,
-    runs: &'r mut Runs<'t>,
-    document: Option<Document<'a>>,
+    runs: &'r mut Runs,
+    document: Option<Node<'a>>,
+    is_of_events: bool,
 }
 
-impl<'a> Reader<'a, '_, '_> {
+impl<'a> Reader<'a, '_> {
     fn take(&mut self, node: Node<'a>) -> Done {
         let Some(event) = node.text("event") else {
-            self.document.take_if(|last| last.is_of_events);
+            self.document.take_if(|_| self.is_of_events);
             self.end()?;
-            let whole = Document {
-                node,
-                ..Document::default()
-            };
-            self.document = Some(whole);
+            (self.document, self.is_of_events) = (Some(node), false);
             return Ok(());
         };
         // The server's output may come before the client's start.
-        let is_begun = |last: &Document| {
-            let mut keys = last.node.0.iter();
-            !last.intervals.is_empty() || keys.any(|(key, _)| !key.starts_with("server_output"))
-        };
-        let is_new = |last: &Document| !last.is_of_events || event == "start" && is_begun(last);
+        let is_begun = |(key, _): &(String, &RawValue)| !key.starts_with("server_output");
+        let is_new =
+            |last: &Node| !self.is_of_events || event == "start" && last.0.iter().any(is_begun);
         if self.document.as_ref().is_some_and(is_new) {
             self.end()?;
         }
+        self.is_of_events = true;
         let last = self.document.get_or_insert_default();
-        last.is_of_events = true;
-        match node.values("data").next_back() {
-            Some(data) if event == "interval" => last.intervals.push(data),
-            Some(data) if last.node.0.len() < MOST_KEYS => last.node.0.push((event, data)),
-            _ => {}
-        }
+        let data = node.values("data").next_back();
+        let data = data.filter(|_| last.0.len() < MOST_ELEMENTS);
+        last.0.extend(data.map(|data| (event, data)));
         Ok(())
     }
 
     fn end(&mut self) -> Done {
-        let Some(Document {
-            node,
-            mut intervals,
-            ..
-        }) = self.document.take()
-        else {
+        let Some(node) = self.document.take() else {
             return Ok(());
         };
         let within = node.node("intervals").0.into_iter();
-        intervals.extend(within.map(|(_, interval)| interval));
+        let within = within.map(|(_, interval)| interval);
+        let intervals: Vec<_> = node.values("interval").chain(within).collect();
         let test = Test::of(&node, intervals.first());
         let mut run = Run::of("iperf3", self.file);
-        run.imported.place = Some(format!("document {}", self.runs.count + 1));
+        run.imported.place = Some(format!("document {}", self.runs.all.len() + 1));
         let version = test.start.text("version");
         run.imported.tool_version =
             version.map(|version| version.trim_start_matches("iperf ").to_owned());
@@ -119,7 +99,8 @@ impl<'a> Reader<'a, '_, '_> {
         run.imported.began_at = began.map(|at| at.to_string());
         test.levels(&mut run, node.text("title"));
         test.figures(&mut run);
-        test.facts(&mut run);
+        run.cookie = test.start.text("cookie");
+        run.is_server = test.way.is_server;
         for raw in &intervals {
             interval(&mut run, &Node::of(raw));
         }
@@ -268,25 +249,6 @@ impl<'a> Test<'a> {
             if name.ends_with("_total") {
                 run.figure(&format!("{}_process_cpu_pct", end.name()), share);
             }
-            let name = format!("cpu_{name}_pct_of_one_cpu");
-            share.into_iter().for_each(|share| run.fact(&name, share));
-        }
-    }
-
-    fn facts(&self, run: &mut Run) {
-        let ends = ["client", "server"];
-        run.fact(WRITTEN_BY, ends[usize::from(self.way.is_server)]);
-        for (name, raw) in self.start.0.iter().chain(&self.end.0) {
-            if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
-                run.fact(name, text);
-            } else if let Some(count) = json::number(raw.get()).filter(|count| *count > 0.0) {
-                run.fact(name, count);
-            }
-        }
-        let flows = self.end.nodes("streams").into_iter();
-        let flows: Vec<Node> = flows.map(|flow| flow.node("sender")).collect();
-        if let Some(mean) = mean_of(&flows, "mean_rtt") {
-            run.fact("mean_rtt_us", mean);
         }
     }
 }

@@ -8,8 +8,8 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::value::RawValue;
 
 /// The most keys of an object and elements of a list: a program's document has fewer.
-pub(crate) const MOST_KEYS: usize = 10_000;
-const MOST_ELEMENTS: usize = 1_000_000;
+const MOST_KEYS: usize = 10_000;
+pub(crate) const MOST_ELEMENTS: usize = 300_000;
 
 /// How deep documents may be in other objects and lists.
 const DEPTH: usize = 6;

@@ -13,7 +13,7 @@ mod text;
 use std::borrow::Cow;
 use std::io::Read as _;
 
-pub use execution::{Execution, Head, execution};
+pub use execution::{Head, execution};
 pub use run::Run;
 use run::Runs;
 
@@ -36,28 +36,21 @@ type Read = fn(&str, &str, &mut Runs) -> Result<(), String>;
 pub struct Format(pub &'static str, fn(&str) -> bool, Read);
 
 impl Format {
-    /// Gives the runs of a text that is read as this format, whatever it looks like. `file` is the
-    /// name that errors use.
-    ///
-    /// # Errors
-    /// The error, and how much could be read; runs before it were given.
-    pub fn read(
-        &self,
-        file: &str,
-        text: &str,
-        take: &mut dyn FnMut(Run),
-    ) -> Result<(), ImportError> {
-        let mut runs = Runs::new(take);
-        let read = self.2(file, text, &mut runs);
-        runs.end();
-        match read {
-            Ok(()) if runs.count > 0 => Ok(()),
-            read => Err(ImportError::Broken {
-                file: file.to_owned(),
-                format: self.0,
-                reason: read.err().unwrap_or_else(|| "it holds no run".to_owned()),
-            }),
-        }
+    /// The runs of a text that is read as this format, whatever it looks like; at least one. `file`
+    /// is the name that errors use.
+    pub fn read(&self, file: &str, text: &str) -> Result<Vec<Run>, ImportError> {
+        let mut runs = Runs::default();
+        let reason = match self.2(file, text, &mut runs) {
+            Ok(()) if !runs.all.is_empty() => {
+                return Ok(runs.all.into_iter().map(Run::without_impossible).collect());
+            }
+            read => read.err(),
+        };
+        Err(ImportError::Broken {
+            file: file.to_owned(),
+            format: self.0,
+            reason: reason.unwrap_or_else(|| "it holds no run".to_owned()),
+        })
     }
 }
 
@@ -84,30 +77,19 @@ pub const MOST: u64 = 64 << 20;
 /// The first bytes of files that cannot be read here, with a description of the file and a remedy.
 const OTHERS: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ\0", "xz-compressed: unpack it first (xz -dk)"),
-    (
-        b"\x28\xb5\x2f\xfd",
-        "zstd-compressed: unpack it first (zstd -dk)",
-    ),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed: unpack it (zstd -dk)"),
     (b"BZh", "bzip2-compressed: unpack it first (bzip2 -dk)"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
+    (b"\xff\xfe", "text in UTF-16: make it UTF-8 first (iconv)"),
+    (b"{\0", "text in UTF-16: make it UTF-8 first (iconv)"),
 ];
 
 /// Programs whose texts are known but not read.
 const UNREAD: [&str; 3] = ["sockperf", "ntttcp", "qperf"];
 
-/// The runs of a file.
+/// The runs of a file, at least one. `file` is the name that errors use; the content determines the
+/// format.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Run>, ImportError> {
-    let mut runs = Vec::new();
-    each(file, bytes, &mut |run| runs.push(run))?;
-    Ok(runs)
-}
-
-/// Gives each run of a file, of which there is at least one. `file` is the name that errors use; the
-/// content determines the format.
-///
-/// # Errors
-/// Why the file cannot be read; runs before that were given.
-pub fn each(file: &str, bytes: &[u8], take: &mut dyn FnMut(Run)) -> Result<(), ImportError> {
     let unknown = |found: String| ImportError::Unknown {
         file: file.to_owned(),
         found,
@@ -115,7 +97,7 @@ pub fn each(file: &str, bytes: &[u8], take: &mut dyn FnMut(Run)) -> Result<(), I
     let bytes = unpacked(bytes).map_err(unknown)?;
     let text = text_of(&bytes).map_err(unknown)?;
     match FORMATS.iter().find(|format| format.1(text)) {
-        Some(format) => format.read(file, text, take),
+        Some(format) => format.read(file, text),
         None => Err(unknown(unsupported(text))),
     }
 }
@@ -141,13 +123,6 @@ fn text_of(bytes: &[u8]) -> Result<&str, String> {
     }
     if let Some((_, what)) = OTHERS.iter().find(|(begin, _)| bytes.starts_with(begin)) {
         return Err((*what).to_owned());
-    }
-    // UTF-16 has a byte order mark, or a 0 in each of its first letters.
-    let is_utf16 = bytes.starts_with(b"\xff\xfe")
-        || bytes.starts_with(b"\xfe\xff")
-        || bytes.iter().take(8).filter(|byte| **byte == 0).count() == 4;
-    if is_utf16 {
-        return Err("text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)".into());
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.trim_start_matches('\u{feff}')),

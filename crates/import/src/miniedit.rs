@@ -177,22 +177,10 @@ impl Reader {
                 ));
             }
         }
-        for (index, controller) in file.controllers.iter().enumerate() {
-            let name = controller.word("hostname").unwrap_or(format!("c{index}"));
-            let kind = controller.word("controllerType").unwrap_or_default();
-            if ["remote", "inband"].contains(&kind.as_str()) {
-                self.warn(format!(
-                    "{} {}: a {kind} controller decides what its switches forward; here they learn addresses automatically",
-                    controller.at,
-                    name.escape_debug()
-                ));
-            }
-        }
-        for (name, key) in [("sflow", "sflowTarget"), ("netflow", "nflowTarget")] {
-            let section = file.application.get(name);
-            if section.and_then(|of| word(of.get(key)?)).is_some() {
-                self.warn(format!("application.{name}: ignored"));
-            }
+        let is_far = |kind: &String| kind == "remote" || kind == "inband";
+        let mut controllers = file.controllers.iter();
+        if controllers.any(|one| one.word("controllerType").is_some_and(|kind| is_far(&kind))) {
+            self.warn("controllers: a remote controller decides what its switches forward; here they learn addresses automatically");
         }
         let Some(base) = file.application.get("ipBase").and_then(word) else {
             return Ok(IP_BASE);

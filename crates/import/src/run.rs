@@ -9,8 +9,9 @@ use bitcost_model::imported::{ImportedInterval, ImportedRun};
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
 
-/// The most intervals of a run: those of a day, one a second.
-pub(crate) const MOST_INTERVALS: usize = 100_000;
+/// The most runs of a file, and the most intervals of all of them: those of some days, one a second.
+const MOST_RUNS: usize = 10_000;
+const MOST_INTERVALS: usize = 300_000;
 
 /// Counts from here on have wrapped: they are small negative numbers in 32 bits.
 const WRAPPED: f64 = 2_147_483_648.0;
@@ -28,45 +29,26 @@ const EDGES: f64 = 1.1;
 /// Why reading ended before its time.
 pub(crate) type Done = Result<(), String>;
 
-/// The most runs of a file.
-const MOST_RUNS: usize = 10_000;
-
-/// Takes the runs of a file one by one. The last one waits for what the file may still say of it.
-pub(crate) struct Runs<'a> {
-    take: &'a mut dyn FnMut(Run),
-    last: Option<Run>,
-    pub count: usize,
+/// The runs of a file so far.
+#[derive(Default)]
+pub(crate) struct Runs {
+    pub all: Vec<Run>,
+    intervals: usize,
 }
 
-impl<'a> Runs<'a> {
-    pub fn new(take: &'a mut dyn FnMut(Run)) -> Runs<'a> {
-        let (last, count) = (None, 0);
-        Runs { take, last, count }
-    }
-
-    pub fn push(&mut self, run: Run) -> Result<(), String> {
-        if self.count == MOST_RUNS {
-            return Err(format!("it holds more than {MOST_RUNS} runs"));
+impl Runs {
+    pub fn push(&mut self, run: Run) -> Done {
+        self.intervals += run.imported.intervals.len();
+        for (count, most, what) in [
+            (self.all.len() + 1, MOST_RUNS, "runs"),
+            (self.intervals, MOST_INTERVALS, "intervals"),
+        ] {
+            if count > most {
+                return Err(format!("it holds more than {most} {what}"));
+            }
         }
-        self.end();
-        self.count += 1;
-        self.last = Some(run);
+        self.all.push(run);
         Ok(())
-    }
-
-    pub fn last(&mut self) -> Option<&mut Run> {
-        self.last.as_mut()
-    }
-
-    pub fn pop(&mut self) -> Option<Run> {
-        self.count -= usize::from(self.last.is_some());
-        self.last.take()
-    }
-
-    pub fn end(&mut self) {
-        if let Some(last) = self.last.take() {
-            (self.take)(last.without_impossible());
-        }
     }
 }
 
@@ -86,15 +68,13 @@ impl Way {
         })
     }
 
-    /// Takes the hosts. The client's address may be another at each repeat, and is no setting.
+    /// Takes the server's host. The client's address may be another at each repeat, and is no setting.
     pub fn hosts(self, run: &mut Run, [local, remote]: [Option<String>; 2]) {
-        let (own, other) = (self.own().name(), self.own().other().name());
-        let [(server, of_server), (client, of_client)] = match self.is_server {
-            true => [(own, local), (other, remote)],
-            false => [(other, remote), (own, local)],
+        let (end, host) = match self.is_server {
+            true => (self.own(), local),
+            false => (self.own().other(), remote),
         };
-        of_server.iter().for_each(|host| run.level(server, host));
-        of_client.iter().for_each(|host| run.fact(client, host));
+        host.iter().for_each(|host| run.level(end.name(), host));
     }
 }
 
@@ -119,25 +99,25 @@ impl Sums {
 
 /// A rate in Mbit/s; absent where its units, as netperf or iperf write them, are unknown.
 pub(crate) fn mbps(rate: f64, units: &str) -> Option<f64> {
-    const BITS: [(&str, f64); 13] = [
-        ("10^3bits", 1e3),
-        ("10^6bits", 1e6),
-        ("10^9bits", 1e9),
-        ("kbits", 1e3),
-        ("mbits", 1e6),
-        ("gbits", 1e9),
-        ("tbits", 1e12),
-        ("kbytes", 8.0 * 1024.0),
-        ("mbytes", 8.0 * 1_048_576.0),
-        ("gbytes", 8.0 * 1_073_741_824.0),
-        ("tbytes", 8.0 * 1_099_511_627_776.0),
-        ("bytes", 8.0),
-        ("bits", 1.0),
+    const PREFIXES: [(&str, i32); 8] = [
+        ("10^3", 1),
+        ("10^6", 2),
+        ("10^9", 3),
+        ("k", 1),
+        ("m", 2),
+        ("g", 3),
+        ("t", 4),
+        ("", 0),
     ];
     let units = units.trim().to_ascii_lowercase();
-    let (_, bits) = BITS.iter().find(|(known, _)| units.starts_with(known))?;
+    let bits = |(prefix, power)| match units.strip_prefix(prefix)? {
+        unit if unit.starts_with("bits") => Some(1000_f64.powi(power)),
+        unit if unit.starts_with("bytes") => Some(8.0 * 1024_f64.powi(power)),
+        _ => None,
+    };
+    let bits = PREFIXES.into_iter().find_map(bits)?;
     // So that Mbit stay as they are written.
-    Some(match *bits < 1e6 {
+    Some(match bits < 1e6 {
         true => rate * bits / 1e6,
         false => rate * (bits / 1e6),
     })
@@ -153,6 +133,10 @@ pub struct Run {
     pub imported: ImportedRun,
     /// The error that the program reports; the run then counts as failed.
     pub error: Option<String>,
+    /// What the two documents of one test have in common.
+    pub cookie: Option<String>,
+    /// True where the server wrote the file.
+    pub is_server: bool,
 }
 
 impl Run {
@@ -163,7 +147,7 @@ impl Run {
                 file: file.to_owned(),
                 ..ImportedRun::default()
             },
-            error: None,
+            ..Run::default()
         }
     }
 
@@ -190,11 +174,6 @@ impl Run {
         self.imported.figures.get(metric).copied()
     }
 
-    pub(crate) fn fact(&mut self, name: &str, words: impl ToString) {
-        let facts = &mut self.imported.facts;
-        facts.insert(harmless(name), harmless(&words.to_string()));
-    }
-
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         if !self.imported.notes.contains(&note) {
@@ -208,10 +187,6 @@ impl Run {
         [begin_s, end_s]: [f64; 2],
         figures: &[(&'static str, Option<f64>)],
     ) {
-        if self.imported.intervals.len() >= MOST_INTERVALS {
-            let first = format!("only its first {MOST_INTERVALS} intervals are kept");
-            return self.note(first);
-        }
         let is_possible = |value: &f64| value.is_finite() && *value >= 0.0;
         if is_possible(&begin_s) && is_possible(&end_s) && end_s > begin_s {
             let figures = figures
@@ -249,7 +224,7 @@ impl Run {
     }
 
     /// Leaves out what cannot be, with a note.
-    fn without_impossible(mut self) -> Run {
+    pub(crate) fn without_impossible(mut self) -> Run {
         let mut notes = Vec::new();
         self.imported.figures.retain(|name, value| {
             let is_possible = match name.as_str() {
@@ -283,9 +258,6 @@ impl Run {
         let (own, other) = (&mut self.imported, other.imported);
         for (name, value) in other.figures {
             own.figures.entry(name).or_insert(value);
-        }
-        for (name, fact) in other.facts {
-            own.facts.entry(name).or_insert(fact);
         }
         let ends: BTreeSet<Role> = own.intervals.iter().map(|interval| interval.end).collect();
         let news = other.intervals.into_iter();

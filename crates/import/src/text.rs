@@ -1,7 +1,7 @@
-//! What iperf3, iperf 2, nuttcp and nttcp print without JSON: rates of iperf, a table of the forms of
-//! other lines, and the runs that these lines make.
+//! What iperf3, iperf 2, nuttcp and nttcp print without JSON: a table of the forms of lines, and the
+//! runs that these lines make. Of a test the totals are read; its intervals count where they are 0.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use bitcost_model::conditions::Direction;
@@ -9,91 +9,135 @@ use bitcost_model::record::Role;
 
 use crate::run::{Done, Run, Runs, Sums, Way, mbps, mean};
 
-/// The longest line that can be one of these, in bytes, and in how many lines one must be.
+/// The longest line that can be one of these, in bytes, in how many lines one must be, and the most
+/// flows of a run.
 const LINE_BYTES: usize = 1000;
 const HEAD_LINES: usize = 10_000;
+const MOST_FLOWS: usize = 10_000;
 
 /// All flows, as version 2 writes them in CSV.
 const SUM: i32 = -1;
 
-/// The most flows of a run, the most of its lines that are kept, and of those that may be totals.
-const MOST_FLOWS: usize = 10_000;
-const MOST_RATES: usize = 200_000;
+/// What a line is, its program, a part that every such line has, and the places of its words.
+struct Form {
+    is: &'static str,
+    tool: &'static str,
+    mark: &'static str,
+    places: Vec<Place>,
+}
 
-/// What each line of a form is, its program, a part that it has, and its words.
-static FORMS: LazyLock<Vec<[&str; 4]>> = LazyLock::new(|| {
+/// The name of a word, and how many words after another one, or after the line's beginning, it is.
+struct Place {
+    name: &'static str,
+    is_optional: bool,
+    is_number: bool,
+    steps: isize,
+    anchor: &'static str,
+}
+
+static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     let lines = include_str!("text.txt").lines();
-    let rows = lines.filter(|line| !line.starts_with('#'));
-    let rows = rows.map(|line| {
+    let place = |field: &'static str| {
+        let mut parts = field.splitn(3, ':').map(str::trim);
+        let [name, steps, anchor] = [(); 3].map(|()| parts.next().unwrap_or_default());
+        Place {
+            name: name.trim_end_matches(['?', '!']),
+            is_optional: name.contains('?'),
+            is_number: name.contains('!'),
+            steps: steps.parse().unwrap_or_default(),
+            anchor,
+        }
+    };
+    let form = |line: &'static str| {
         let mut parts = line.split(" | ");
-        [(); 4].map(|()| parts.next().unwrap_or_default())
-    });
-    rows.collect()
+        let [is, tool, mark, words] = [(); 4].map(|()| parts.next().unwrap_or_default());
+        let places = words.split_whitespace().map(place).collect();
+        Form {
+            is,
+            tool,
+            mark,
+            places,
+        }
+    };
+    lines
+        .filter(|line| !line.starts_with('#'))
+        .map(form)
+        .collect()
 });
+
+impl Form {
+    /// The words at its places; absent for a line of another form.
+    fn named<'a>(&self, words: &[&'a str]) -> Option<Vec<(&'static str, &'a str)>> {
+        let find = |place: &Place| {
+            let anchor = match place.anchor {
+                "^" => -1,
+                anchor => words.iter().position(|word| *word == anchor)? as isize,
+            };
+            let word = *words.get(usize::try_from(anchor + place.steps).ok()?)?;
+            (!place.is_number || number(word).is_some()).then_some((place.name, word))
+        };
+        let found = self.places.iter().map(|place| (place, find(place)));
+        let needed = found.filter(|(place, found)| found.is_some() || !place.is_optional);
+        needed.map(|(_, found)| found).collect()
+    }
+}
 
 /// A line that has a form, and its words by the names that the form gives them.
 struct Line<'a> {
-    is: &'static str,
-    tool: &'static str,
+    form: &'static Form,
     text: &'a str,
-    words: HashMap<&'static str, &'a str>,
-}
-
-/// The words at the places that a form names.
-fn named<'a>(fields: &'static str, words: &[&'a str]) -> Option<HashMap<&'static str, &'a str>> {
-    let mut named = HashMap::new();
-    for field in fields.split_whitespace() {
-        let mut parts = field.splitn(3, ':');
-        let (name, steps, anchor) = (parts.next()?, parts.next()?, parts.next()?);
-        let place = words.iter().position(|word| *word == anchor);
-        let place = place.map_or((anchor == "^").then_some(-1), |place| Some(place as isize));
-        let steps: isize = steps.parse().ok()?;
-        let word = place.and_then(|place| words.get(usize::try_from(place + steps).ok()?));
-        match word.filter(|word| !name.ends_with('!') || number(word).is_some()) {
-            None if name.ends_with('?') => None,
-            word => named.insert(name.trim_end_matches(['!', '?']), *word?),
-        };
-    }
-    Some(named)
+    words: Vec<(&'static str, &'a str)>,
 }
 
 impl<'a> Line<'a> {
     fn of(text: &'a str) -> Option<Line<'a>> {
-        let words = text.split([' ', '\t', '=', '[', ']', '(', ')', ',']);
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        let mut forms = FORMS.iter().filter(|[_, _, mark, _]| text.contains(mark));
-        let (&[is, tool, ..], words) =
-            forms.find_map(|form| Some((form, named(form[3], &words)?)))?;
-        Some(Line {
-            is,
-            tool,
-            text,
-            words,
-        })
+        if text.len() > LINE_BYTES || text.contains("(omitted)") {
+            return None;
+        }
+        let words = words(text);
+        let mut forms = FORMS.iter().filter(|form| text.contains(form.mark));
+        let (form, words) = forms.find_map(|form| Some((form, form.named(&words)?)))?;
+        Some(Line { form, text, words })
     }
 
     fn word(&self, name: &str) -> Option<&'a str> {
-        self.words.get(name).copied()
+        let mut words = self.words.iter();
+        Some(words.find(|(known, _)| *known == name)?.1)
     }
 
     fn number(&self, name: &str) -> Option<f64> {
         number(self.word(name)?)
     }
 
+    /// The share of lost datagrams in per cent: of `1/22823`, `1/ 893`, or of two words. Duplicates can
+    /// make the count negative, which says nothing.
     fn loss_pct(&self) -> Option<f64> {
-        loss_pct(self.word("lost")?, self.word("of")?)
+        let (lost, of) = match self.word("lost")?.split_once('/') {
+            Some((lost, of)) if !of.is_empty() => (lost, of),
+            _ => (self.word("lost")?.trim_end_matches('/'), self.word("of")?),
+        };
+        let (lost, of) = number(lost).zip(number(of))?;
+        (of > 0.0 && lost >= 0.0).then(|| 100.0 * lost / of)
     }
+}
+
+/// The words of a line; `0.00-1.00` is two.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let is_between = |c| matches!(c, ' ' | '\t' | '=' | '[' | ']' | '(' | ')' | ',');
+    for word in text.split(is_between).filter(|word| !word.is_empty()) {
+        let is_span = word.as_bytes()[0].is_ascii_digit();
+        match word.split_once('-').filter(|_| is_span) {
+            Some((begin, "")) => words.push(begin),
+            Some(pair) => words.extend(<[&str; 2]>::from(pair)),
+            None => words.push(word),
+        }
+    }
+    words
 }
 
 fn number(word: &str) -> Option<f64> {
     word.trim_end_matches('%').parse().ok()
-}
-
-/// The share of lost datagrams in per cent. Duplicates can make the count negative, which says
-/// nothing.
-fn loss_pct(lost: &str, of: &str) -> Option<f64> {
-    let (lost, of) = number(lost).zip(number(of))?;
-    (of > 0.0 && lost >= 0.0).then(|| 100.0 * lost / of)
 }
 
 /// The flow that a line is about; absent for `FD`, the sum of both directions.
@@ -106,11 +150,9 @@ fn flow(word: &str) -> Option<i32> {
 
 pub(crate) fn is(text: &str) -> bool {
     let own = ["interval", "failure", "head", "half", "result"];
-    let is_own = |line| {
-        Rate::of(line).is_some() || Line::of(line).is_some_and(|line| own.contains(&line.is))
-    };
-    let mut lines = text.lines().take(HEAD_LINES);
-    lines.any(|line| line.len() <= LINE_BYTES && is_own(line))
+    let is_own = |line: Line| own.contains(&line.form.is) || Rate::of(&line).is_some();
+    let mut lines = text.lines().take(HEAD_LINES).filter_map(Line::of);
+    lines.any(is_own)
 }
 
 pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
@@ -119,20 +161,15 @@ pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
         ..Reader::default()
     };
     for (number, line) in (1..).zip(text.lines()) {
-        if line.len() > LINE_BYTES || line.contains("(omitted)") {
-            continue;
-        }
         reader.number = number;
-        if let Some((rate, hosts)) = Rate::of(line) {
-            reader.rate(rate, hosts, runs)?;
-        } else if let Some(line) = Line::of(line) {
+        if let Some(line) = Line::of(line) {
             reader.line(&line, runs)?;
         }
     }
     reader.end(runs)
 }
 
-/// A line of iperf with the rate of one flow, or of all (`SUM`; −1 in CSV).
+/// A line of iperf with the rate of one flow, or of all.
 struct Rate {
     id: i32,
     is_back: bool,
@@ -140,94 +177,47 @@ struct Rate {
     end: Option<Role>,
     span: [f64; 2],
     mbps: f64,
-    again: Option<u32>,
+    again: Option<f64>,
     loss_pct: Option<f64>,
     jitter_us: Option<f64>,
 }
 
-type Hosts<'a> = [Option<&'a str>; 2];
-
 impl Rate {
-    /// The rate in a line, and the hosts that only CSV names.
-    fn of(line: &str) -> Option<(Rate, Hosts<'_>)> {
-        match line.split_once(" sec ") {
-            Some((head, tail)) => Some((Rate::of_text(head, tail)?, [None; 2])),
-            None => Rate::of_csv(line),
-        }
-    }
-
-    /// `[  5][TX-C]  0.00-1.00  sec  110 MBytes  923 Mbits/sec  0.08 ms  0/22823 (0%)  sender`
-    fn of_text(head: &str, tail: &str) -> Option<Rate> {
-        let (ids, span) = head.rsplit_once(']')?;
-        let (begin, end) = span.split_once('-')?;
-        let mut ids = ids.rsplit(['[', ']']).filter(|part| !part.is_empty());
-        let mut id = ids.next()?;
-        let is_back = ["RX-C", "TX-S"].contains(&id);
-        if is_back || ["TX-C", "RX-S"].contains(&id) {
-            id = ids.next()?;
-        }
-        let words: Vec<&str> = tail.split_whitespace().collect();
-        let [_, bytes, rate, unit, rest @ ..] = &words[..] else {
-            return None;
-        };
-        let unit = unit.strip_suffix("/sec");
-        let unit = unit.filter(|_| bytes.ends_with("Bytes"))?;
-        // `0/ 893 (0%)` of version 2 is two words.
-        let (jitter, counts) = match rest {
-            [jitter, "ms", counts @ ..] => (number(jitter), counts.concat()),
-            _ => (None, String::new()),
-        };
-        let counts = counts.split_once('/');
-        let again = rest.first().and_then(|word| word.parse().ok());
-        let has = |word| rest.iter().any(|one| one.contains(word));
+    /// `[  5][TX-C]  0.00-1.00  sec  110 MBytes  923 Mbits/sec  0.08 ms  0/22823 (0%)  sender`, or
+    /// `20260101000000,10.0.0.1,40000,10.0.0.2,5001,3,0.0-1.0,BYTES,BITS,JITTER,LOST,OF,…`
+    fn of(line: &Line) -> Option<Rate> {
+        let role = line.word("id").filter(|_| line.form.is == "rate")?;
+        let is_role = ["RX-C", "TX-S", "TX-C", "RX-S"].contains(&role);
+        let at = line.word("at").map(|at| at.rsplit(':').next());
+        let is_time = |at: &str| at.len() >= 14 && number(at).is_some();
+        let is_csv = at.flatten().is_some_and(is_time);
+        let is_rate = is_csv || line.word("bytes")?.ends_with("Bytes");
+        let is_udp = is_csv || line.word("ms") == Some("ms");
+        let extra = line.number("extra");
+        let rate = line.number("rate").filter(|_| is_rate)?;
         Some(Rate {
-            id: flow(id.trim())?,
-            is_back,
-            end: match has("sender") {
-                true => Some(Role::Sender),
-                false => has("receiver").then_some(Role::Receiver),
+            id: flow(line.word(if is_role { "flow" } else { "id" })?)?,
+            is_back: ["RX-C", "TX-S"].contains(&role),
+            end: match line.word("sender") {
+                Some(_) => Some(Role::Sender),
+                None => line.word("receiver").map(|_| Role::Receiver),
             },
-            span: [number(begin.trim())?, number(end.trim())?],
-            mbps: mbps(number(rate)?, unit)?,
-            again: again.filter(|_| jitter.is_none()),
-            loss_pct: counts
-                .and_then(|(lost, of)| loss_pct(lost, of.split('(').next().unwrap_or_default())),
-            jitter_us: jitter.map(|ms| ms * 1000.0),
+            span: [line.number("begin")?, line.number("end")?],
+            mbps: mbps(rate, line.word("unit").unwrap_or("bits/sec"))?,
+            again: extra.filter(|_| !is_udp),
+            loss_pct: line.loss_pct().filter(|_| is_udp),
+            jitter_us: extra.filter(|_| is_udp).map(|ms| ms * 1000.0),
         })
     }
 
-    /// `20260101000000,10.0.0.1,40000,10.0.0.2,5001,3,0.0-1.0,BYTES,BITS,JITTER,LOST,OF,…`
-    fn of_csv(line: &str) -> Option<(Rate, Hosts<'_>)> {
-        let parts: Vec<&str> = line.split(',').collect();
-        let [at, local, _, remote, _, id, span, _, rate, rest @ ..] = &parts[..] else {
-            return None;
-        };
-        let at = at.rsplit(':').next().filter(|at| at.len() >= 14)?;
-        number(at)?;
-        let rest = match rest {
-            [jitter, lost, of, ..] => format!("{jitter} ms {lost}/{of}"),
-            _ => String::new(),
-        };
-        let (head, tail) = (
-            format!("[{id}]{span}"),
-            format!("0 Bytes {rate} bits/sec {rest}"),
-        );
-        Some((Rate::of_text(&head, &tail)?, [Some(local), Some(remote)]))
-    }
-
     /// Its flow and way, and whether their sender counted it.
-    fn flow(&self) -> (i32, bool, Option<bool>) {
+    fn key(&self) -> (i32, bool, Option<bool>) {
         let is_sent = self.end.map(|end| end == Role::Sender);
         (self.id, self.is_back, is_sent)
     }
 
     fn is_sum(&self) -> bool {
         self.id == SUM
-    }
-
-    /// A total, or the first interval.
-    fn may_be_total(&self) -> bool {
-        self.span[0] == 0.0 || self.end.is_some()
     }
 }
 
@@ -237,12 +227,13 @@ struct Reader<'a> {
     number: u64,
     /// What is known of the run that is being read.
     run: Option<Run>,
-    rates: Vec<Rate>,
-    /// Whether there are sums of all flows in an interval, of each way.
-    has_sums: [bool; 2],
-    /// Those of which lines that may be totals are, and those with intervals after the first.
-    flows: HashSet<(i32, bool, Option<bool>)>,
-    going: HashSet<(i32, bool)>,
+    /// The last rate of each flow, way and end that may be a total: it has an end, or begins at 0.
+    rates: BTreeMap<(i32, bool, Option<bool>), Rate>,
+    /// The time until which there are rates, and whether there are intervals after the first.
+    last_s: f64,
+    is_going: bool,
+    /// Mbit and seconds of the intervals of each way.
+    moved: [[f64; 2]; 2],
     /// The port of version 2's listener, and the flows that come to it at the client.
     port: Option<String>,
     backs: HashSet<i32>,
@@ -254,8 +245,6 @@ struct Reader<'a> {
     /// The totals say which end counted.
     has_words: bool,
     is_three: bool,
-    /// The length of nuttcp's intervals so far.
-    seconds: f64,
 }
 
 impl Reader<'_> {
@@ -268,8 +257,12 @@ impl Reader<'_> {
     }
 
     fn line(&mut self, line: &Line, runs: &mut Runs) -> Done {
-        let (is, tool) = (line.is, line.tool);
+        let (is, tool) = (line.form.is, line.form.tool);
         match is {
+            "rate" => {
+                let rate = Rate::of(line).map(|rate| self.rate(rate, line, runs));
+                return rate.unwrap_or(Ok(()));
+            }
             "begin" | "accept" | "head" => {
                 self.end(runs)?;
                 self.way = Way {
@@ -291,11 +284,12 @@ impl Reader<'_> {
                 if is_client && line.word("port") == self.port.as_deref() {
                     self.backs.extend(line.word("id").and_then(flow));
                 }
-                self.hosts(["local", "remote"].map(|name| line.word(name)));
+                self.hosts(line);
             }
             "reverse" => self.way.direction = Direction::Reverse,
             "datagrams" => self.is_udp = true,
             "report" => self.is_report = true,
+            "interval" => {}
             "version" => {
                 self.run(tool).imported.tool_version = line.word("version").map(str::to_owned);
             }
@@ -303,35 +297,19 @@ impl Reader<'_> {
                 let error = line.text.split_once("error - ");
                 self.run(tool).error = error.map(|(_, error)| error.to_owned());
             }
-            "interval" => {
-                let begin = self.seconds;
-                self.seconds += line.number("seconds").unwrap_or(0.0);
-                let span = [begin, self.seconds];
-                let figures = [
-                    ("throughput_mbps", line.number("throughput_mbps")),
-                    ("retransmits", line.number("retransmits")),
-                    ("loss_pct", line.loss_pct()),
-                ];
-                self.run(tool).interval(Role::Receiver, span, &figures);
-            }
-            _ if tool == "nttcp"
-                && self
-                    .run
-                    .as_ref()
-                    .is_none_or(|run| run.imported.tool != tool) => {}
             _ => return self.figures(line, runs),
         }
         Ok(())
     }
 
-    fn hosts(&mut self, hosts: Hosts) {
+    fn hosts(&mut self, line: &Line) {
         self.run(if self.is_three { "iperf3" } else { "iperf" });
-        for (known, host) in self.hosts.iter_mut().zip(hosts) {
-            *known = known.take().or(host.map(str::to_owned));
+        for (known, name) in self.hosts.iter_mut().zip(["local", "remote"]) {
+            *known = known.take().or(line.word(name).map(str::to_owned));
         }
     }
 
-    fn rate(&mut self, mut rate: Rate, hosts: Hosts, runs: &mut Runs) -> Done {
+    fn rate(&mut self, mut rate: Rate, line: &Line, runs: &mut Runs) -> Done {
         let has_words = self.has_words || rate.end.is_some();
         if std::mem::take(&mut self.is_report) {
             rate.end = Some(Role::Receiver);
@@ -340,53 +318,54 @@ impl Reader<'_> {
         rate.is_back |= self.backs.contains(&rate.id);
         // Outputs in a row: a flow begins again, and this is not the total of its intervals, which
         // text without ends may have of a single one.
-        let may_begin = match rate.end {
-            Some(_) => true,
-            None => hosts[0].is_some() && !self.going.contains(&(rate.id, rate.is_back)),
-        };
-        if rate.span[0] == 0.0 && may_begin && self.flows.contains(&rate.flow()) {
+        let is_first = rate.span[0] == 0.0;
+        let may_begin = rate.end.is_some() || line.word("local").is_some() && !self.is_going;
+        if is_first && may_begin && self.rates.contains_key(&rate.key()) {
             self.end(runs)?;
         }
         self.has_words = has_words;
-        self.hosts(hosts);
-        match rate.may_be_total() {
-            true => self.flows.insert(rate.flow()),
-            false => self.going.insert((rate.id, rate.is_back)),
-        };
-        let number = self.number;
-        if self.flows.len().max(self.going.len()) > MOST_FLOWS {
-            return Err(format!("line {number}: more than {MOST_FLOWS} flows"));
+        self.hosts(line);
+        self.last_s = self.last_s.max(rate.span[1]);
+        if rate.end.is_none() && !rate.is_sum() && rate.mbps > 0.0 {
+            let [mbit, until_s] = &mut self.moved[usize::from(rate.is_back)];
+            *mbit += rate.mbps * (rate.span[1] - rate.span[0]);
+            *until_s = until_s.max(rate.span[1]);
         }
-        // Sums hold the intervals of each flow.
-        let has_sum = &mut self.has_sums[usize::from(rate.is_back)];
-        *has_sum |= rate.is_sum();
-        if *has_sum && !rate.is_sum() && !rate.may_be_total() {
-            return Ok(());
+        match is_first || rate.end.is_some() {
+            true => drop(self.rates.insert(rate.key(), rate)),
+            false => self.is_going = true,
         }
-        let is_kept = self.rates.len() < MOST_RATES;
-        if is_kept || rate.may_be_total() && self.rates.len() < 2 * MOST_RATES {
-            self.rates.push(rate);
-        } else {
-            let first = format!("only the first {MOST_RATES} rates of a run are read");
-            self.run("iperf").note(first);
+        match self.rates.len() > MOST_FLOWS {
+            true => Err(format!(
+                "line {}: more than {MOST_FLOWS} flows",
+                self.number
+            )),
+            false => Ok(()),
         }
-        Ok(())
     }
 
+    /// The figures of a line of nuttcp or nttcp, or of iperf3's CPU.
     fn figures(&mut self, line: &Line, runs: &mut Runs) -> Done {
-        let (is, tool) = (line.is, line.tool);
+        let (is, tool) = (line.form.is, line.form.tool);
+        // Without its head a line is none of nttcp's.
+        let is_own = |run: &Run| run.imported.tool == tool;
+        if tool == "nttcp" && !self.run.as_ref().is_some_and(is_own) {
+            return Ok(());
+        }
         // nuttcp's sender may say its retransmits below what ended the run.
         let is_late = is == "figures" && tool == "nuttcp" && self.run.is_none();
         if is_late {
-            self.run = runs.pop();
+            self.run = runs.all.pop();
         }
         // A server does not know the client's share.
         let is_server = self.way.is_server;
         let run = self.run(tool);
-        for name in line.words.keys() {
-            let ends = ["_mbps", "_pct", "retransmits"];
-            if ends.iter().any(|end| name.ends_with(end)) {
-                let value = line.number(name);
+        for (name, word) in &line.words {
+            if ["_mbps", "_pct", "retransmits"]
+                .iter()
+                .any(|end| name.ends_with(end))
+            {
+                let value = number(word);
                 run.figure(name, value.filter(|value| *value > 0.0 || !is_server));
             }
         }
@@ -395,24 +374,19 @@ impl Reader<'_> {
             let is_udp = line.word("of").is_some();
             run.level("protocol", if is_udp { "udp" } else { "tcp" });
         }
-        let span = line.number("bytes").zip(line.number("seconds"));
-        let span = span.filter(|(bytes, _)| *bytes > 0.0);
         for end in ["sender", "receiver"] {
-            let cpu = line.number(&format!("{end}_cpu")).zip(span);
-            if let Some((cpu, (bytes, seconds))) = cpu {
-                let cost = cpu * 1e6 / (bytes / 1024.0);
-                run.figure(&format!("{end}_thread_cpu_us_per_kib"), Some(cost));
-                let share = 100.0 * cpu / seconds;
-                run.figure(&format!("{end}_process_cpu_pct"), Some(share));
-                run.fact("elapsed_time", seconds);
+            let of = ["bytes", "seconds", &format!("{end}_cpu")].map(|name| line.number(name));
+            if let [Some(bytes), Some(seconds), Some(cpu)] = of {
+                let cost = Some(cpu * 1e6 / (bytes / 1024.0)).filter(|_| bytes > 0.0);
+                run.figure(&format!("{end}_thread_cpu_us_per_kib"), cost);
+                let share = Some(100.0 * cpu / seconds).filter(|_| bytes > 0.0);
+                run.figure(&format!("{end}_process_cpu_pct"), share);
             }
         }
-        let is_half = |name| run.get(name).is_none();
+        let ends = ["send_throughput_mbps", "throughput_mbps"];
         let is_whole = match is {
             "figures" => is_late,
-            "half" => !["send_throughput_mbps", "throughput_mbps"]
-                .into_iter()
-                .any(is_half),
+            "half" => ends.iter().all(|name| run.get(name).is_some()),
             _ => true,
         };
         match is_whole {
@@ -435,7 +409,7 @@ impl Reader<'_> {
         let Some(mut run) = own.run.take() else {
             return Ok(());
         };
-        if !own.rates.is_empty() {
+        if own.last_s > 0.0 {
             own.sum_up(&mut run);
         }
         own.way.hosts(&mut run, own.hosts);
@@ -448,110 +422,91 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// The totals of iperf's lines. Those of version 3 say which end counted; in version 2 a total is a
+    /// line of the whole time. Version 3.1 has one total of datagrams, of what was sent.
+    fn totals(&mut self) -> Vec<Rate> {
+        let is_silent = self.is_silent();
+        let is_total = |rate: &Rate| match rate.end {
+            Some(_) => true,
+            None if self.has_words || is_silent && rate.jitter_us.is_none() => false,
+            None => rate.span[1] >= 0.95 * self.last_s,
+        };
+        let rates = std::mem::take(&mut self.rates).into_values();
+        let mut totals: Vec<Rate> = rates.filter(is_total).collect();
+        // A connection of version 2's `-r` has only the way back.
+        if !self.backs.is_empty() && totals.iter().all(|rate| rate.is_back) {
+            self.way.direction = Direction::Reverse;
+            for rate in &mut totals {
+                (rate.is_back, rate.end) = (false, Some(Role::Receiver));
+            }
+        } else if is_silent {
+            let end = [Role::Sender, Role::Receiver][usize::from(self.way.is_server)];
+            totals.iter_mut().for_each(|rate| rate.end = Some(end));
+        }
+        totals
+    }
+
     /// Version 3 whose totals do not say which end counted.
     fn is_silent(&self) -> bool {
         self.is_three && !self.has_words
     }
 
-    /// The totals of iperf's lines and the intervals, and whether only the way back is there. The
-    /// totals of version 3 say which end counted; in version 2 a total is a line of the whole time, of
-    /// two the last.
-    fn totals(&mut self, run: &mut Run) -> (Vec<Rate>, Vec<Rate>, bool) {
-        let last_s = self
-            .rates
-            .iter()
-            .map(|rate| rate.span[1])
-            .fold(0.0, f64::max);
-        let is_whole = |rate: &Rate| rate.span[0] == 0.0 && rate.span[1] >= 0.95 * last_s;
-        let mut seen = HashSet::new();
-        let (has_words, is_silent) = (self.has_words, self.is_silent());
-        let may_be = |rate: &Rate| !has_words && (!is_silent || rate.jitter_us.is_some());
-        let is_total = |rate: &Rate| {
-            rate.end.is_some() || may_be(rate) && is_whole(rate) && seen.insert(rate.flow())
+    /// The totals of a way that an end counted: that of all flows, where there is one.
+    fn counted<'a>(&self, totals: &'a [Rate], is_back: bool, end: Role) -> Vec<&'a Rate> {
+        let is_received = |rate: &Rate| match rate.end {
+            Some(end) => end == Role::Receiver,
+            None => self.way.is_server || is_back || rate.loss_pct.is_some(),
         };
-        self.has_sums = [false; 2];
-        let rates = std::mem::take(&mut self.rates).into_iter().rev();
-        let (mut totals, mut intervals): (Vec<Rate>, Vec<Rate>) = rates.partition(is_total);
-        totals.reverse();
-        intervals.reverse();
-        if totals.is_empty() {
-            let silent = "no total: the test did not finish";
-            run.error.get_or_insert(silent.to_owned());
+        let is_one =
+            |rate: &&Rate| rate.is_back == is_back && is_received(rate) == (end == Role::Receiver);
+        let rates: Vec<&Rate> = totals.iter().filter(is_one).collect();
+        match rates.iter().find(|rate| rate.is_sum()) {
+            Some(sum) => vec![*sum],
+            None => rates,
         }
-        // A connection of version 2's `-r` has only the way back.
-        let is_back = !self.backs.is_empty() && totals.iter().all(|rate| rate.is_back);
-        if is_back {
-            let all = totals.iter_mut().chain(&mut intervals);
-            all.for_each(|rate| rate.is_back = false);
-            self.way.direction = Direction::Reverse;
-        } else if is_silent {
-            // Version 3.1 has one total of datagrams, of what was sent.
-            let all = totals.iter_mut();
-            all.for_each(|rate| rate.end = Some(Role::Sender));
-        }
-        let totals = self.without_zeros(run, totals, &intervals);
-        (totals, intervals, is_back)
     }
 
-    /// The totals without those that are 0 because their end was not asked; where no other is left,
-    /// with the mean of the intervals.
-    fn without_zeros(&self, run: &mut Run, totals: Vec<Rate>, intervals: &[Rate]) -> Vec<Rate> {
-        // Mbit and seconds of the intervals of each flow and way.
-        let mut sums: HashMap<(i32, bool), [f64; 2]> = HashMap::new();
-        for rate in intervals {
-            let [mbit, seconds] = sums.entry((rate.id, rate.is_back)).or_default();
-            let length = rate.span[1] - rate.span[0];
-            *mbit += rate.mbps * length;
-            *seconds += length;
-        }
-        let is_known = |rate: &&Rate| rate.mbps > 0.0 || rate.loss_pct == Some(100.0);
-        let side = |rate: &Rate| (rate.is_back, rate.flow().2);
-        let known: HashSet<_> = totals.iter().filter(is_known).map(side).collect();
-        let mut moved: HashSet<bool> = known.iter().map(|(is_back, _)| *is_back).collect();
-        let of_sums = sums.iter().filter(|(_, [mbit, _])| *mbit > 0.0);
-        moved.extend(of_sums.map(|((_, is_back), _)| *is_back));
-        let is_kept = |rate: &Rate| known.contains(&side(rate)) || !moved.contains(&rate.is_back);
-        let (mut kept, zeros): (Vec<Rate>, Vec<Rate>) = totals.into_iter().partition(is_kept);
-        for zero in zeros {
-            // Of several totals of a flow the first.
-            let sums = sums.remove(&(zero.id, zero.is_back));
-            let [mbit, seconds] = sums.unwrap_or_default();
-            let is_alone = known.iter().all(|(is_back, _)| *is_back != zero.is_back);
-            if is_alone && seconds > 0.0 {
-                run.note("a rate is the mean of its intervals: the total in the file is 0");
-                let (mbps, end) = (mbit / seconds, Some(self.way.own()));
-                kept.push(Rate { mbps, end, ..zero });
-            }
-        }
-        kept
+    /// The rate of totals; absent where they are 0 because their end was not asked.
+    fn mbps(&self, totals: &[&Rate]) -> Option<f64> {
+        let mbps: f64 = totals.iter().map(|rate| rate.mbps).sum();
+        let is_lost = totals.iter().any(|rate| rate.loss_pct == Some(100.0));
+        let is_still = self.moved == [[0.0; 2]; 2];
+        (!totals.is_empty() && (mbps > 0.0 || is_lost || is_still)).then_some(mbps)
     }
 
     /// The figures of iperf's lines.
     fn sum_up(&mut self, run: &mut Run) {
-        let (totals, intervals, is_only_back) = self.totals(run);
-        let of = |is_back: bool, end: Role| {
-            let is_received = |rate: &Rate| match rate.end {
-                Some(end) => end == Role::Receiver,
-                None => self.way.is_server || is_only_back || is_back || rate.loss_pct.is_some(),
-            };
-            let is_one = |rate: &&Rate| {
-                rate.is_back == is_back && is_received(rate) == (end == Role::Receiver)
-            };
-            let rates: Vec<&Rate> = totals.iter().filter(is_one).collect();
-            match rates.iter().find(|rate| rate.is_sum()) {
-                Some(sum) => vec![*sum],
-                None => rates,
-            }
-        };
-        let mbps = |rates: &[&Rate]| {
-            (!rates.is_empty()).then(|| rates.iter().map(|rate| rate.mbps).sum::<f64>())
-        };
-        let (sent, received) = (of(false, Role::Sender), of(false, Role::Receiver));
+        let totals = self.totals();
+        if totals.is_empty() {
+            let silent = "no total: the test did not finish";
+            run.error.get_or_insert(silent.to_owned());
+        }
+        let [sent, received, back] = [
+            (false, Role::Sender),
+            (false, Role::Receiver),
+            (true, Role::Receiver),
+        ]
+        .map(|(is_back, end)| self.counted(&totals, is_back, end));
         let mut own = Sums {
-            sent: mbps(&sent),
-            received: mbps(&received),
+            sent: self.mbps(&sent),
+            received: self.mbps(&received),
             ..Sums::default()
         };
+        let [mbit, seconds] = self.moved[0];
+        if own.sent.or(own.received).is_none() && !totals.is_empty() && seconds > 0.0 {
+            run.note("a rate is the mean of its intervals: the total in the file is 0");
+            let own_end = match self.way.own() {
+                Role::Sender => &mut own.sent,
+                Role::Receiver => &mut own.received,
+            };
+            *own_end = Some(mbit / seconds);
+        }
+        if totals.iter().any(|rate| rate.is_back) {
+            self.way.direction = Direction::Both;
+        } else if self.way.is_server && own.received.is_none() && own.sent.is_some() {
+            // A server does not say it, but has a sum of what it sent.
+            self.way.direction = Direction::Reverse;
+        }
         if self.is_udp {
             let of_loss = match self.is_silent() && !self.way.is_server {
                 true => &sent,
@@ -561,15 +516,14 @@ impl Reader<'_> {
             own.jitter_us = jitters.reduce(f64::max);
             own.loss_pct = mean(of_loss.iter().filter_map(|rate| rate.loss_pct));
         } else {
-            let again: Option<f64> = sent.iter().map(|rate| rate.again.map(f64::from)).sum();
+            let again: Option<f64> = sent.iter().map(|rate| rate.again).sum();
             own.again = again.filter(|_| !sent.is_empty());
             if own.received.is_none() && own.sent.is_some() {
                 own.received = own.sent;
                 run.note("throughput is what the sender sent, the file has no other: it counts what was still in the send buffer at the end");
             }
         }
-        let received_back = mbps(&of(true, Role::Receiver));
-        run.sums(&own, received_back);
+        run.sums(&own, self.mbps(&back));
         let flows = totals.iter().filter(|rate| !rate.is_sum() && !rate.is_back);
         let flows: HashSet<i32> = flows.map(|rate| rate.id).collect();
         run.setting("flows", Some(flows.len() as f64));
@@ -577,30 +531,6 @@ impl Reader<'_> {
             run.imported.tool = "iperf3".to_owned();
         }
         run.level("protocol", if self.is_udp { "udp" } else { "tcp" });
-        if totals.iter().any(|rate| rate.is_back) {
-            self.way.direction = Direction::Both;
-        } else if self.way.is_server && !sent.is_empty() && received.is_empty() {
-            // A server does not say it, but has a sum of what it sent.
-            self.way.direction = Direction::Reverse;
-        }
         run.level("direction", self.way.direction.name());
-        self.intervals(run, &intervals);
-    }
-
-    /// Keeps the intervals of the test's own direction: of the sum of all flows where there is one.
-    fn intervals(&self, run: &mut Run, intervals: &[Rate]) {
-        let is_alone = intervals.iter().all(|rate| rate.is_back);
-        let own = || intervals.iter().filter(|rate| is_alone || !rate.is_back);
-        let has_sum = own().any(Rate::is_sum);
-        for rate in own().filter(|rate| rate.is_sum() == has_sum) {
-            let again = rate.again.filter(|_| !self.is_udp).map(f64::from);
-            let figures = [
-                ("throughput_mbps", Some(rate.mbps)),
-                ("retransmits", again),
-                ("loss_pct", rate.loss_pct),
-                ("jitter_us", rate.jitter_us),
-            ];
-            run.interval(self.way.own(), rate.span, &figures);
-        }
     }
 }

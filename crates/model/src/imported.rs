@@ -40,9 +40,6 @@ pub struct ImportedRun {
     /// The confidence level of these intervals, in per cent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level_pct: Option<f64>,
-    /// Further facts of the file, by the names that it uses.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub facts: BTreeMap<String, String>,
     /// Intervals of the run, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<ImportedInterval>,

@@ -62,7 +62,7 @@ pub struct Document<'a> {
     /// Where the author's figures (`expected`) are from.
     expected_source: Option<&'a str>,
     /// Facts about runs of other programs: `run`, `tool`, `tool_version`, `file`, `place`, `began_at`, all its
-    /// `levels`, its `facts` by the names that its file uses, and `notes`.
+    /// `levels`, and `notes`.
     imported_runs: Option<Value>,
     /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the
     /// `layers` in ns with bounds and share, their `sum`, and the time by the runs' own account

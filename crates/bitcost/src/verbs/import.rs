@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_execute::labs::{self, Options};
 use bitcost_execute::store::{StoreError, USUAL_PARENT, Writer, stamped};
-use bitcost_import::{Execution, Head, ImportError};
+use bitcost_import::{Head, ImportError, Run};
 use bitcost_model::event::Event;
 use bitcost_model::units::counted;
 use bitcost_study::Study;
@@ -40,8 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     {
         return print_lab(file, arguments.mininet_compat);
     }
-    let mut execution = Execution::default();
-    let files = read_all(&arguments.files, &mut execution)?;
+    let runs = read_all(&arguments.files)?;
     let name = arguments.name.clone();
     let name = name.unwrap_or_else(|| name_of(&arguments.files[0]));
     let head = Head {
@@ -50,7 +49,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         at: &bitcost_controller::now(),
         command_line: output::command_line(),
     };
-    let (folder, [runs, failed]) = write(&arguments.out, &files, execution, head)?;
+    let events = bitcost_import::execution(runs, head);
+    check(&events)?;
+    let folder = write(&arguments.out, &stamped(&file_name(&name)), &events)?;
+    let count = |is: fn(&Event) -> bool| events.iter().filter(|event| is(event)).count();
+    let failed = count(|event| matches!(event, Event::RunFailed { .. }));
+    let runs = failed + count(|event| matches!(event, Event::RunImported { .. }));
     let failures = match failed {
         0 => String::new(),
         _ => format!(", {failed} of them without a result"),
@@ -59,69 +63,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&folder.display().to_string())
 }
 
-/// A file's name and its content.
-type Content = (String, Vec<u8>);
-
 /// Writes the log; of its folder, and of those above it, nothing stays that was not there where that
-/// fails. The numbers are of runs, and of those without a result.
-fn write(
-    parent: &Path,
-    files: &[Content],
-    mut execution: Execution,
-    head: Head,
-) -> Result<(PathBuf, [usize; 2]), Failure> {
-    let (folder, end) = (stamped(&file_name(head.name)), Execution::end(head.at));
-    let began = execution.begin(head);
-    check(&began)?;
+/// fails.
+fn write(parent: &Path, folder: &str, events: &[Event]) -> Result<PathBuf, StoreError> {
     let missing = parent.ancestors().take_while(|folder| !folder.exists());
     let missing: Vec<&Path> = missing.collect();
-    let written = Writer::create(parent, &folder, 0).and_then(|writer| {
+    let written = Writer::create(parent, folder, 0).and_then(|mut writer| {
         let folder = writer.folder().to_owned();
-        let counts = append(writer, files, execution, (&began, &end)).inspect_err(|_| {
+        let append = events
+            .iter()
+            .try_for_each(|event| writer.append(event).map(drop));
+        append.inspect_err(|_| {
             let _ = std::fs::remove_dir_all(&folder);
-        });
-        Ok((folder, counts?))
+        })?;
+        Ok(folder)
     });
     if written.is_err() {
         let _ = missing.into_iter().try_for_each(std::fs::remove_dir);
     }
-    Ok(written?)
-}
-
-/// Appends what begins the log, the events of each run, and what ends it. The events of runs are made
-/// one by one: all of them would take many times the memory of their files.
-fn append(
-    mut writer: Writer,
-    files: &[Content],
-    mut execution: Execution,
-    (began, end): (&[Event], &Event),
-) -> Result<[usize; 2], StoreError> {
-    for event in began {
-        writer.append(event)?;
-    }
-    let mut counts = [0; 2];
-    let mut written = Ok(0);
-    for (file, bytes) in files {
-        // That it can be read is known.
-        let _ = bitcost_import::each(file, bytes, &mut |run| {
-            for event in execution.events(run) {
-                let failed = usize::from(matches!(event, Event::RunFailed { .. }));
-                let imported = usize::from(matches!(event, Event::RunImported { .. }));
-                counts = [counts[0] + failed + imported, counts[1] + failed];
-                if written.is_ok() {
-                    written = writer.append(&event);
-                }
-            }
-        });
-    }
-    written?;
-    writer.append(end)?;
-    Ok(counts)
+    written
 }
 
 /// Refuses files that together make a larger study than is read.
-fn check(began: &[Event]) -> Result<(), Failure> {
-    let Some(Event::ExecutionBegan { study_text, .. }) = began.first() else {
+fn check(events: &[Event]) -> Result<(), Failure> {
+    let Some(Event::ExecutionBegan { study_text, .. }) = events.first() else {
         return Ok(());
     };
     let too_much = "nothing was imported: these files are too much for one study";
@@ -130,25 +95,18 @@ fn check(began: &[Event]) -> Result<(), Failure> {
         .map_err(|error| Failure::Usage(format!("{too_much}: {}", error.message)))
 }
 
-/// The content of all files, whose runs are shown to the execution, or an error that names every file
-/// without runs with its reason.
-fn read_all(files: &[PathBuf], execution: &mut Execution) -> Result<Vec<Content>, Failure> {
+/// The runs of all files, or an error that names every file without runs with its reason.
+fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
     let (mut found, mut wrong, mut has_unknown) = (Vec::new(), Vec::new(), false);
     for path in files {
         let file = path.display().to_string();
-        let bytes = match read_limited(path) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                wrong.push(format!("cannot read {file}: {error}"));
-                continue;
-            }
-        };
-        match bitcost_import::each(&file, &bytes, &mut |run| execution.show(&run)) {
-            Ok(()) => found.push((file, bytes)),
-            Err(error) => {
+        match read_limited(path).map(|bytes| bitcost_import::read(&file, &bytes)) {
+            Ok(Ok(runs)) => found.extend(runs),
+            Ok(Err(error)) => {
                 has_unknown |= matches!(error, ImportError::Unknown { .. });
                 wrong.push(error.to_string());
             }
+            Err(error) => wrong.push(format!("cannot read {file}: {error}")),
         }
     }
     let (count, all) = (wrong.len(), files.len());

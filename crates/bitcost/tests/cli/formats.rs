@@ -112,10 +112,6 @@ fn what_files_say_in_addition_to_figures_is_in_the_json() {
     };
     let named = (&run["run"], &run["tool"], &run["tool_version"]);
     assert_eq!(named, (&0.into(), &"iperf3".into(), &"3.12".into()));
-    assert_eq!(run["facts"]["sndbuf_actual"], "131072");
-    for fact in ["mean_rtt_us", "cpu_host_total_pct_of_one_cpu"] {
-        assert!(run["facts"][fact].is_string());
-    }
     assert_eq!(run["levels"]["socket_buffer_bytes"], 65_536);
     assert!(
         !bitcost(&["show", LOG, "--json"])

@@ -94,35 +94,17 @@ pub(super) fn is_throughput(name: &str) -> bool {
     is_known(name) && key(name).ends_with("throughput")
 }
 
-/// Takes a row: known columns become metrics and levels, all columns become facts. The banner above
-/// it supplies what the row does not say itself. The result is the first value that does not have the
-/// form that its column requires.
-pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) -> Option<String> {
+/// Takes a row: known columns become metrics and levels. The banner above it supplies what the row
+/// does not say itself.
+pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) {
     let about = About::of(row, banner);
-    let (mut wrong, mut has_rate) = (None, false);
+    let mut has_rate = false;
     for (name, value) in row.iter().filter(|(_, value)| !value.trim().is_empty()) {
-        let value = value.trim();
-        found.fact(name, value);
-        let Some(column) = Column::of(name) else {
-            continue;
-        };
-        let is_rate = column.selector.ends_with("throughput") && column.units.is_none();
-        has_rate |= is_rate && number(value).is_some();
-        let Some((is, target)) = column.target(about.is_sending) else {
-            continue;
-        };
-        let number = value.parse::<f64>();
-        let wanted = match is {
-            "word" | "switch" => None,
-            "setting" if number.as_ref().is_ok_and(|number| number.fract() == 0.0) => None,
-            "setting" => Some("a whole number"),
-            _ if number.is_ok() => None,
-            _ => Some("a number"),
-        };
-        if let Some(wanted) = wanted {
-            wrong.get_or_insert_with(|| format!("column `{name}`: `{value}` is not {wanted}"));
+        if let Some(column) = Column::of(name) {
+            let is_rate = column.selector.ends_with("throughput") && column.units.is_none();
+            has_rate |= is_rate && number(value).is_some();
+            about.set(found, &column, value.trim());
         }
-        about.set(found, &column, (is, target), value);
     }
     let is_stream = about.is_transactions == Some(false);
     if is_stream && (about.get("direction").is_some() || banner.is_some()) {
@@ -138,7 +120,6 @@ pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) -> Optio
     }
     about.loss(found, banner);
     about.confidence(found, banner);
-    wrong
 }
 
 struct About<'a> {
@@ -187,7 +168,10 @@ impl<'a> About<'a> {
         number(self.get(selector)?)
     }
 
-    fn set(&self, found: &mut Run, column: &Column, (is, target): (&str, &str), value: &str) {
+    fn set(&self, found: &mut Run, column: &Column, value: &str) {
+        let Some((is, target)) = column.target(self.is_sending) else {
+            return;
+        };
         let (number, units) = (number(value), column.units);
         let figure = match is {
             "throughput" => {

@@ -50,7 +50,7 @@ pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
     reader.end(runs)?;
     let strange: Vec<String> = reader.strange.iter().map(u64::to_string).collect();
     let strange = strange.join(", ");
-    match runs.last() {
+    match runs.all.last_mut() {
         _ if strange.is_empty() => {}
         Some(last) => last.note(format!(
             "{file}: lines that are not rows were left out: {strange}"
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
             self.leave_out(number);
         } else {
             let row = self.names.iter().cloned().zip(values).collect();
-            self.push(number, &row, true, runs)?;
+            self.push(number, &row, runs)?;
         }
         Ok(())
     }
@@ -206,24 +206,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a run. Its row is empty where its test did not finish; `is_strict` for one below a
-    /// header, whose values must have the form that their columns require.
-    fn push(&mut self, line: u64, row: &Row, is_strict: bool, runs: &mut Runs) -> Done {
+    /// Takes a run. Its row is empty where its test did not finish.
+    fn push(&mut self, line: u64, row: &Row, runs: &mut Runs) -> Done {
         self.has_run = true;
         let mut run = Run::of("netperf", self.file);
         run.imported.place = Some(format!("line {line}"));
         let banner = self.banner.as_ref().map(|(_, banner)| banner);
-        let wrong = take(&mut run, row, banner).filter(|_| is_strict);
-        if let Some(wrong) = wrong {
-            return Err(format!("line {line}, {wrong}"));
-        }
+        take(&mut run, row, banner);
         banner.iter().for_each(|banner| banner.levels(&mut run));
         let widths = std::mem::take(&mut self.widths).join(", ");
         if !widths.is_empty() {
             let missed = "netperf did not reach the interval that -I asks for";
             run.note(format!("{missed}: {widths}"));
         }
-        if row.is_empty() {
+        if run.imported.figures.is_empty() {
             let error = "no row of results with known columns: the test did not finish, or its \
                 columns have no names (netperf -k prints them)";
             run.error = Some(error.to_owned());
@@ -234,7 +230,7 @@ impl<'a> Reader<'a> {
     fn end_pairs(&mut self, runs: &mut Runs) -> Done {
         let pairs = std::mem::take(&mut self.pairs);
         if pairs.keys().any(|name| is_known(name)) {
-            self.push(self.pairs_line, &pairs.into_iter().collect(), false, runs)?;
+            self.push(self.pairs_line, &pairs.into_iter().collect(), runs)?;
         }
         Ok(())
     }
@@ -246,6 +242,6 @@ impl<'a> Reader<'a> {
         };
         let (line, rows) = (*line, human::rows(banner, &self.lines));
         let mut rows = rows.iter();
-        rows.try_for_each(|row| self.push(line, row, false, runs))
+        rows.try_for_each(|row| self.push(line, row, runs))
     }
 }

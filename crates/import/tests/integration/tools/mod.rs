@@ -62,10 +62,6 @@ fn shown(found: &Run) -> String {
         .levels
         .iter()
         .map(|(name, label)| words((name, label.to_string())));
-    let facts = run
-        .facts
-        .iter()
-        .map(|(name, fact)| words((name, fact.clone())));
     let mut lines = vec![
         format!(
             "{} {:?} {:?} {:?}",
@@ -73,7 +69,6 @@ fn shown(found: &Run) -> String {
         ),
         format!("levels: {}", levels.collect::<Vec<_>>().join(" ")),
         format!("figures: {}", pairs(&run.figures)),
-        format!("facts: {}", facts.collect::<Vec<_>>().join(" ")),
     ];
     if let Some(level) = run.level_pct {
         lines.push(format!("widths at {level} %: {}", pairs(&run.widths_pct)));
