@@ -72,14 +72,19 @@ pub fn of_option(option: &str, is_after_dashes: bool) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join("; "))
 }
 
-/// How a test of netperf is written here.
+/// How a test of another program is written here.
 pub fn of_test(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
-    if let Some(row) = rows("test").find(|row| row.names == lower) {
+    if let Some(row) = rows("test").find(|row| row.has(&lower)) {
         return Some(row.here.to_owned());
     }
     let workload = Workload::named(name)?;
     Some(format!("`bitcost test {}`", workload.info().short_name))
+}
+
+/// How a command of Mininet's prompt is written at that of `bitcost lab shell`.
+pub fn of_prompt(word: &str) -> Option<&'static str> {
+    rows("prompt").find(|row| row.has(word)).map(|row| row.here)
 }
 
 /// netperf's length of a test in seconds, `TCP_STREAM -l 10`, which would be bytes here.
@@ -113,6 +118,10 @@ pub fn of_value(setting: &str, value: &str) -> String {
             .map(|(rate, burst)| {
                 format!("iperf3's `-b {value}` is `--rate {rate} --burst {burst}`")
             }),
+        "sender_address" | "receiver_address" => value.split_once('%').map(|(address, device)| {
+            let end = setting.trim_end_matches("_address");
+            format!("write `--{end}-address {address} --{end}-device {device}`")
+        }),
         "message_size_bytes" => value
             .strip_prefix('-')
             .map(|bytes| format!("netperf's `-l {value}` is `--bytes {bytes}`")),
@@ -151,7 +160,7 @@ mod tests {
         assert_eq!(text, "netperf's `-M` is `--set receive_size_bytes=BYTES`");
         assert_eq!(of_option("--nothing", false), None);
         let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
-        let kinds = ["alias", "option", "after", "test"];
+        let kinds = ["alias", "option", "after", "test", "prompt"];
         assert_eq!(lines.count(), kinds.into_iter().flat_map(rows).count());
     }
 }

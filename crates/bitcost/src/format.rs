@@ -11,7 +11,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
 use crate::opened;
-use crate::options::whole::whole;
 use crate::output;
 use crate::terminal::columns;
 
@@ -53,9 +52,6 @@ pub struct Look {
     /// Print one row per run, or per interval of 100 ms, instead of the figures
     #[arg(long, value_name = "WHAT", value_parser = rows_parser())]
     rows: Option<Rows>,
-    /// Number of the run to print with --format iperf3, starting at 1 [default: the only run]
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX))]
-    run: Option<u32>,
     /// With --json, also print all samples of every run (about 100 KB per second)
     #[arg(long)]
     samples: bool,
@@ -87,7 +83,6 @@ impl Look {
             )));
         }
         let why = match form.name {
-            other if self.run.is_some() && other != "iperf3" => "--run needs --format iperf3",
             other if self.samples && (other != "json" || self.rows.is_some()) => {
                 "--samples needs --json without --rows; `--format csv --rows intervals` prints samples as rows"
             }
@@ -137,7 +132,6 @@ impl Look {
             between: &between,
             samples: self.samples,
             verbose: self.verbose,
-            run: self.run,
             text: look(TEXT),
             sources: &sources,
             maker: &maker(),

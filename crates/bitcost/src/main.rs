@@ -1,5 +1,6 @@
 //! `bitcost`: the command line, what is printed, and exit codes.
 
+mod examples;
 mod failure;
 mod files;
 mod foreign;
@@ -74,7 +75,7 @@ fn parsed() -> Result<(), Failure> {
 
 fn command() -> Command {
     let command = Cli::command().mut_subcommand("test", options::daily::short);
-    foreign::with_synonyms(command)
+    examples::with_examples(foreign::with_synonyms(command), "")
 }
 
 /// Prints the requested help or version, or says what is wrong with the command line.

@@ -5,7 +5,6 @@ use std::net::AddrParseError;
 use std::num::ParseIntError;
 
 use bitcost_model::near::did_you_mean;
-use bitcost_model::retired::instead_of;
 use bitcost_model::settings::names;
 use bitcost_model::workload::{WORKLOADS, Workload};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -102,10 +101,7 @@ impl Mistake<'_> {
         let name = path.join(" ");
         let dashes = self.words.iter().position(|word| word == "--");
         let is_after_dashes = dashes.is_some_and(|at| self.words[at..].contains(&found));
-        let of_test = matches!(path, [_] | [_, "test"]);
-        if let Some(below_zero) = self.below_zero(&found, verb) {
-            return below_zero;
-        }
+        let of_test = matches!(path, [_] | [_, "test" | "improve"]);
         if let Some(tests) = self.netperf_test().filter(|_| path.len() == 1) {
             return tests;
         }
@@ -122,31 +118,10 @@ impl Mistake<'_> {
         if test.is_some_and(|test| has_option(test, &found)) {
             return format!("`{found}` is an option of `{name} test`: `{name} test tcp {found}`");
         }
-        if let Some(gone) = instead_of(&found) {
-            return gone;
-        }
         let options = options(verb);
         let near = of_setting(&found, verb)
             .unwrap_or_else(|| did_you_mean(&found, options.iter().map(String::as_str)));
         format!("`{name}` has no option `{found}`{near}; `{name} --help` lists its options")
-    }
-
-    /// An option's value below 0 that the parser took for an option.
-    fn below_zero(&self, found: &str, verb: &Command) -> Option<String> {
-        let is_number = |word: &str| {
-            let first = word.strip_prefix('-').and_then(|rest| rest.chars().next());
-            first.is_some_and(|first| first.is_ascii_digit())
-        };
-        let mut pairs = self.words.windows(2);
-        let [option, value] = pairs.find(|pair| {
-            is_number(&pair[1]) && pair[1].starts_with(found) && has_option(verb, &pair[0])
-        })?
-        else {
-            return None;
-        };
-        Some(format!(
-            "{option}: `{value}` is below 0, which no option allows; write the value without its sign"
-        ))
     }
 
     fn no_command(&self, name: &str, verb: &Command) -> String {
@@ -161,11 +136,8 @@ impl Mistake<'_> {
                     "`{found}` is a test: write `{name} test {}{rest}`",
                     workload.info().short_name
                 ),
-                None => format!("netperf's `{found}` is {here}"),
+                None => format!("`{found}` is {here}"),
             };
-        }
-        if let Some(gone) = instead_of(&found) {
-            return gone;
         }
         let visible = verb.get_subcommands().filter(|verb| !verb.is_hide_set());
         let names: Vec<&str> = visible.map(Command::get_name).collect();
@@ -229,7 +201,7 @@ impl Mistake<'_> {
             _ => Vec::new(),
         };
         if let Some(here) = foreign::of_test(&found).filter(|_| argument == "<TEST>") {
-            return format!("netperf's `{found}` is {here}");
+            return format!("`{found}` is {here}");
         }
         let near = did_you_mean(&found, allowed.iter().map(String::as_str));
         let allowed = allowed.join(", ");

@@ -74,11 +74,9 @@ pub fn say_place(folder: &Path) {
     output::say_whole(&format!("log: {}", path.display()));
 }
 
-/// Prints on standard error where the log in a folder is, and how its table is printed again;
-/// prints nothing if there is no log.
+/// Prints on standard error how the table of the log in a folder is printed again; prints nothing if there is no log.
 pub fn say_log(folder: Option<&Path>) {
     if let Some(folder) = folder {
-        say_place(folder);
         output::say_whole(&format!(
             "print again: bitcost show {}",
             output::shell_word(folder)

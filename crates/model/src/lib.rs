@@ -29,7 +29,6 @@ pub mod profile;
 pub mod protocol;
 mod reason;
 pub mod record;
-pub mod retired;
 pub mod search;
 pub mod settings;
 pub mod shaping;

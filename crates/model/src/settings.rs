@@ -23,7 +23,6 @@ use crate::near::{did_you_mean, near_or_all};
 use crate::path_change::PathChange;
 use crate::place::{IpVersion, Places, Ports};
 use crate::record::Role;
-use crate::retired::instead_of;
 use crate::search::{Changes, Goal};
 use crate::shaping::{LIMIT, MODERATION, QueueLimit, limit, moderation};
 use crate::shell::shell_word;
@@ -107,6 +106,8 @@ pub enum Unit {
     /// Bytes of all that a run sends, whose letters are powers of 1000.
     TotalBytes,
     Count,
+    /// A differentiated services code point, which has a name, too.
+    CodePoint,
     /// The unit at the end of the setting's name, `ns` or `us`; people may write another one.
     Named(&'static str),
     BitsPerSecond,
@@ -260,7 +261,7 @@ impl Kind {
             Kind::Number(number) => match number.unit {
                 Unit::Bytes | Unit::TotalBytes => "BYTES",
                 Unit::BitsPerSecond => "RATE",
-                Unit::Count => "N",
+                Unit::Count | Unit::CodePoint => "N",
                 Unit::Milliseconds | Unit::Named(_) => "TIME",
             },
             Kind::Word(words, _) => return words().join("|"),
@@ -301,6 +302,11 @@ impl Number {
                 format!("bit/s from {least} to {most}T, such as \"100M\" or \"1 Gbit/s\"")
             }
             Unit::Count => format!("a whole number from {least} to {most}"),
+            Unit::CodePoint => {
+                format!(
+                    "a whole number from {least} to {most}, or a name such as \"EF\" or \"AF41\""
+                )
+            }
             Unit::Named(unit) => format!(
                 "a whole number of {unit} from {least} to {most}, or a time such as \"50{unit}\""
             ),
@@ -319,6 +325,7 @@ impl Number {
             Unit::TotalBytes => units::parse_total_bytes(text).ok()? as f64,
             Unit::BitsPerSecond => units::parse_rate(text).ok()? as f64,
             Unit::Count => text.parse::<u64>().ok()? as f64,
+            Unit::CodePoint => code_point(text)? as f64,
             Unit::Named(unit) => match text.parse::<u64>() {
                 Ok(number) => number as f64,
                 Err(_) => milliseconds(text)? * if unit == "ns" { 1e6 } else { 1e3 },
@@ -330,6 +337,23 @@ impl Number {
         let is_within = (self.least as f64..=self.most as f64).contains(&whole);
         (!is_lost && is_within).then_some(whole as u64)
     }
+}
+
+/// The number of a code point: `EF` (RFC 3246), `LE` (RFC 8622), `CS1` (RFC 2474), `AF41` (RFC 2597).
+fn code_point(text: &str) -> Option<u64> {
+    let upper = text.to_uppercase();
+    let digits = |prefix: &str| {
+        let digits = upper.strip_prefix(prefix)?.bytes();
+        digits.map(|digit| char::from(digit).to_digit(10)).collect()
+    };
+    let (class, forwarding): (Option<Vec<u32>>, Option<Vec<u32>>) = (digits("CS"), digits("AF"));
+    Some(match (&*upper, class.as_deref(), forwarding.as_deref()) {
+        ("EF", ..) => 46,
+        ("LE", ..) => 1,
+        (_, Some([class @ 0..=7]), _) => u64::from(8 * class),
+        (_, _, Some([class @ 1..=4, drop @ 1..=3])) => u64::from(8 * class + 2 * drop),
+        _ => text.parse().ok()?,
+    })
 }
 
 fn milliseconds(text: &str) -> Option<f64> {
@@ -351,8 +375,10 @@ pub fn find(name: &str) -> Option<&'static Setting> {
 pub fn named(name: &str) -> Result<&'static Setting, Invalid> {
     find(name).ok_or_else(|| {
         let all: Vec<&str> = names().collect();
-        let unknown = || format!("unknown setting `{name}`{}", near_or_all(name, &all));
-        Invalid(instead_of(name).unwrap_or_else(unknown))
+        Invalid(format!(
+            "unknown setting `{name}`{}",
+            near_or_all(name, &all)
+        ))
     })
 }
 
@@ -524,6 +550,7 @@ const MESSAGE_MAX: u64 = 1 << 24;
 const COUNT_MAX: u64 = 1 << 50;
 const BUFFER_MAX: u64 = 0x3fff_ffff;
 const HOUR_MS: u64 = 3_600_000;
+const WEEK_MS: u64 = 7 * 24 * HOUR_MS;
 
 /// What a setting is compared with.
 static USUAL: LazyLock<Conditions> = LazyLock::new(Conditions::default);
@@ -785,7 +812,7 @@ settings! {
         Part "cork" None, switch() [], ANY,
             "Send only full segments (TCP_CORK; default: false)";
     dscp: Option<u32>,
-        Part "dscp" flag("dscp"), number(Unit::Count, 0, 63) [], ANY,
+        Part "dscp" flag("dscp"), number(Unit::CodePoint, 0, 63) [], ANY,
             "Differentiated services code point of sent packets (RFC 2474; default: 0)";
     waiting: Waiting,
         Part "waiting" None, word(Waiting::NAMES, Waiting::named) [], ANY,
@@ -861,7 +888,7 @@ settings! {
         Run "warmup_s" letter("warmup", 'O'), number(Unit::Milliseconds, 0, HOUR_MS) [], ANY,
             "Time before the measured window, not counted; a number alone is in seconds (default: 0.25 s)";
     duration_ms: u32 = 2000,
-        Run "duration_s" letter("time", 't'), number(Unit::Milliseconds, 20, HOUR_MS) [], ANY,
+        Run "duration_s" letter("time", 't'), number(Unit::Milliseconds, 20, WEEK_MS) [], ANY,
             "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, 2 s in studies)";
     #[serde(skip_serializing_if = "is_usual_outage")]
     outage_timeout_ms: u32 = OUTAGE_TIMEOUT_MS,

@@ -92,8 +92,6 @@ pub struct Input<'a> {
     pub samples: bool,
     /// Whether all figures of a single run and the evidence for its bottleneck are written.
     pub verbose: bool,
-    /// The number of the run, from 1, for forms that hold a single run.
-    pub run: Option<u32>,
     pub text: TextOptions,
     /// The logs of the executions, in their order; empty where the form does not name them.
     pub sources: &'a [Source],

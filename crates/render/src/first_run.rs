@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use bitcost_analysis::log::settings_not_in_effect;
-use bitcost_analysis::metrics::{Metric, PartRun, RunView, SoftirqMeans, attribute, metric, parts};
+use bitcost_analysis::metrics::{
+    Metric, PartRun, RunView, SoftirqMeans, attribute, flow_rates_mbps, metric, parts,
+};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, Role};
 use schemars::JsonSchema;
@@ -26,6 +28,8 @@ pub(crate) struct FirstRun {
     seconds: Option<f64>,
     /// User data of the measured window, in bytes.
     bytes: Bytes,
+    /// Throughput of each flow of a stream, in Mbit/s.
+    flows_mbps: Vec<f64>,
     /// How CPU time was attributed.
     attribution: Option<&'static str>,
     /// By which means the time of soft interrupts is known.
@@ -89,6 +93,7 @@ impl FirstRun {
                 sent: bytes(Role::Sender),
                 received: bytes(Role::Receiver),
             },
+            flows_mbps: flow_rates_mbps(run),
             attribution: attribution.map(|found| found.method.name()),
             softirqs: softirqs.map(SoftirqMeans::name),
             losses: losses::document(run),

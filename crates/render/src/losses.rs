@@ -12,7 +12,10 @@ use crate::number;
 /// none, or where that is not known.
 pub(crate) fn sentence(run: &RunView) -> Option<String> {
     let ledger = loss_ledger(run).ok()?;
-    ledger.has_any().then(|| ledger.to_string())
+    ledger.has_any().then(|| match ledger.retransmitted {
+        Some(1..) => format!("{ledger}; warm-up and cooldown are included"),
+        _ => ledger.to_string(),
+    })
 }
 
 /// The table of a run, or why there is none; empty where nothing was lost or retransmitted.

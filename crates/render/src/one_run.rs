@@ -3,7 +3,7 @@
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::caveats_of;
 use bitcost_analysis::metrics::{
-    METRICS, Metric, PartRun, RunView, Shown, actual, attribute, figure_of, parts,
+    METRICS, Metric, PartRun, RunView, Shown, actual, attribute, figure_of, flow_rates_mbps, parts,
     retransmitted_in_window, single_run,
 };
 use bitcost_analysis::statistics::Interval;
@@ -22,9 +22,6 @@ use crate::number;
 use crate::progress::show_rate;
 use crate::words::{around, softirqs_words};
 
-/// Why a run of several parts has no cost.
-const TOGETHER: &str = "not known: each host's CPU time is for all that runs at the same time, and cannot be divided between directions or workloads; test one alone";
-
 /// The answer about one run; `place` says where the endpoints were, `limiter` what limited the run, absent where that
 /// is not known.
 pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) -> Vec<Block> {
@@ -32,8 +29,6 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     let losses = sentence(run).map(|words| Block::labelled("losses", words));
     if run.is_alone() {
         blocks.extend(figures(run));
-        blocks.extend(losses);
-        blocks.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
     } else {
         let of_part = |part: &PartRun| {
             let mark = format!("{}: ", part.conditions.phrase());
@@ -44,10 +39,9 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
             })
         };
         blocks.extend(parts(run).iter().flat_map(of_part));
-        blocks.extend(losses);
-        blocks.push(Block::labelled("cost", TOGETHER));
-        blocks.extend(total_cost(run));
     }
+    blocks.extend(losses);
+    blocks.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
     blocks.push(Block::labelled("bottleneck", of_cell(limiter)));
     let proof = limiter.and_then(|cell| cell.proof.as_ref());
     blocks.extend(proof.map(|proof| Block::labelled("experiment", proof_sentence(proof))));
@@ -111,6 +105,7 @@ fn figures(run: &RunView) -> Vec<Block> {
     if run.conditions.workload.is_transactional() {
         let at = [
             ("median", "latency_p50_us"),
+            ("p90", "latency_p90_us"),
             ("p99", "latency_p99_us"),
             ("p99.9", "latency_p999_us"),
         ];
@@ -137,30 +132,64 @@ fn figures(run: &RunView) -> Vec<Block> {
     if run.conditions.workload.is_datagram() {
         words.extend(share(run, "loss_pct", "lost"));
         words.extend(share(run, "reordered_pct", "reordered"));
-    } else {
-        words.extend(retransmitted(run));
+    } else if sentence(run).is_none() {
+        let count = retransmitted_in_window(run);
+        let count = count.map(|count| counted(count as usize, "segment"));
+        words.extend(count.map(|count| format!("{count} retransmitted")));
     }
-    let throughput = Block::labelled("throughput", words.join(", "));
-    let jitter = figure_of(run, "jitter_us").map(number::plain);
-    let jitter = jitter.map(|us| Block::labelled("jitter", format!("{us} µs (RFC 3550)")));
-    [throughput].into_iter().chain(jitter).collect()
+    let datagrams = figure_of(run, "messages_per_second");
+    let datagrams = datagrams.filter(|_| run.conditions.workload.is_datagram());
+    let datagrams = datagrams.map(|rate| {
+        let jitter = figure_of(run, "jitter_us").map(number::plain);
+        let jitter = jitter.map(|us| format!(", jitter {us} µs (RFC 3550)"));
+        let words = format!(
+            "{}/s sent{}",
+            number::plain(rate),
+            jitter.unwrap_or_default()
+        );
+        Block::labelled("datagrams", words)
+    });
+    [Block::labelled("throughput", words.join(", "))]
+        .into_iter()
+        .chain(datagrams)
+        .chain(each_flow(run))
+        .collect()
 }
 
-/// `12 segments retransmitted (90 with warm-up and cooldown)`: those of the window, as in the lines
-/// of the run's seconds, and those of the whole connection where these are more.
-fn retransmitted(run: &RunView) -> Option<String> {
-    let whole = figure_of(run, "retransmits")? as usize;
-    let window = retransmitted_in_window(run).map(|count| count as usize);
-    let said = |count: usize| format!("{} retransmitted", counted(count, "segment"));
-    Some(match window {
-        Some(window) if window == whole => said(window),
-        Some(window) => format!("{} ({whole} with warm-up and cooldown)", said(window)),
-        None => format!("{} (with warm-up and cooldown)", said(whole)),
-    })
+/// The most flows whose rates fit into a line or two.
+const FLOWS: usize = 16;
+
+/// `372 381 365 Mbit/s`, of more flows the lowest, the median and the highest.
+fn each_flow(run: &RunView) -> Option<Block> {
+    let mut rates = flow_rates_mbps(run);
+    let words = match rates.len() {
+        0..=1 => return None,
+        2..=FLOWS => rates
+            .iter()
+            .map(|rate| number::plain(*rate))
+            .collect::<Vec<_>>()
+            .join(", "),
+        count => {
+            rates.sort_by(f64::total_cmp);
+            let [low, median, high] =
+                [0, count / 2, count - 1].map(|place| number::plain(rates[place]));
+            format!("{low} to {high}, median {median}")
+        }
+    };
+    Some(Block::labelled("each flow", format!("{words} Mbit/s")))
 }
 
-/// `0.200 ± 0.013 µs/KiB to send, 0.460 ± 0.032 to receive`: CPU time at both ends.
+/// `0.200 ± 0.013 µs/KiB to send, 0.460 ± 0.032 to receive`: CPU time at both ends; of parts that run at once, for a
+/// KiB of all of them.
 fn cost(run: &RunView) -> Option<Block> {
+    if !run.is_alone() {
+        let of = |end| figure_of(run, &format!("{end}_total_service_demand_us_per_kib"));
+        let [sender, receiver] = [of("sender")?, of("receiver")?].map(number::plain);
+        let words = format!(
+            "{sender} µs/KiB at the sender's host, {receiver} at the receiver's, of all data in both directions"
+        );
+        return Some(Block::labelled("cost", words));
+    }
     let (unit, ends) = match run.conditions.workload.is_transactional() {
         true => ("transaction", ["at the client", "at the server"]),
         false => ("KiB", ["to send", "to receive"]),

@@ -5,7 +5,6 @@ use std::fmt;
 
 use bitcost_model::Invalid;
 use bitcost_model::near::{did_you_mean, near_or_all};
-use bitcost_model::retired::instead_of;
 use bitcost_model::study::Label;
 use serde::de::value::{BorrowedStrDeserializer, SeqAccessDeserializer};
 use serde::de::{
@@ -275,11 +274,8 @@ impl<'a> Node<'a> {
 
     /// Keeps that its key is none of those that a table may have.
     pub fn unknown<T>(&self, table: &Node, known: &[&str]) -> Option<T> {
-        let unknown = || {
-            let rest = near_or_all(self.key, known);
-            format!("unknown key `{}`{}{rest}", self.key, table.place())
-        };
-        let message = instead_of(self.key).unwrap_or_else(unknown);
+        let rest = near_or_all(self.key, known);
+        let message = format!("unknown key `{}`{}{rest}", self.key, table.place());
         self.source.keep(self.offset, message);
         None
     }

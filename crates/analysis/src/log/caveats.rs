@@ -7,7 +7,7 @@ use bitcost_model::units::show_duration;
 use super::in_effect::PartsInEffect;
 use crate::caveat::Caveat;
 use crate::metrics::{
-    RunView, disturbance, emulator_trouble, in_fragments, marks, outages, protocols_grown,
+    RunView, Weak, disturbance, emulator_trouble, in_fragments, marks, outages, protocols_grown,
 };
 
 /// The weight of a setting that is not in effect: the run is another one than was requested.
@@ -39,8 +39,19 @@ pub(super) fn caveats(run: &RunView, parts: &PartsInEffect) -> Vec<String> {
     found.extend(load.map(|load| Caveat::new(load.pct() / 100.0, load.to_string())));
     let emulator = emulator_trouble(run).map(|trouble| trouble.to_string());
     found.extend(emulator.map(weighing(1.0)));
-    let weak = marks(run).into_iter();
-    let weak = weak.map(|(weak, role)| format!("{}: {}", role.name(), weak.reason()));
+    let marks = marks(run);
+    let weak = marks
+        .iter()
+        .enumerate()
+        .filter_map(|(place, (weak, role))| {
+            let has = |(other, _): &(Weak, Role)| other == weak;
+            let end = match marks.iter().filter(|mark| has(mark)).count() {
+                1 => role.name(),
+                _ if marks.iter().position(has) == Some(place) => "both ends",
+                _ => return None,
+            };
+            Some(format!("{end}: {}", weak.reason()))
+        });
     found.extend(weak.map(weighing(WEAK)));
     let aside = [&*parts.notes, &parts.undelivered].concat();
     found.extend(aside.into_iter().map(weighing(ASIDE)));

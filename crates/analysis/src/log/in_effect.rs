@@ -6,6 +6,8 @@ use bitcost_model::record::{
     CACHED_METRICS, EndpointRecord, InEffect, NO_CACHED_METRICS, OffloadsInEffect,
 };
 
+const CACHED: &str = "TCP began with what the kernel had cached of an earlier test; `ip tcp_metrics flush` at both hosts begins without";
+
 /// What of the parts of a run is not as it was requested, or not as it is expected, a sentence each. For parts after the
 /// first, the part is named, too.
 #[derive(Default)]
@@ -23,11 +25,13 @@ pub(super) struct PartsInEffect {
 
 impl PartsInEffect {
     pub fn of(run: &RunView) -> PartsInEffect {
-        let ends = [run.sender, run.receiver].into_iter();
-        let mut found = PartsInEffect {
-            notes: ends.filter_map(cached_metrics).collect(),
-            ..PartsInEffect::default()
-        };
+        let mut found = PartsInEffect::default();
+        if [run.sender, run.receiver]
+            .into_iter()
+            .any(began_with_cached)
+        {
+            found.notes.push(CACHED.to_owned());
+        }
         for (index, part) in parts(run).iter().enumerate() {
             let name = match index {
                 0 => String::new(),
@@ -69,19 +73,13 @@ pub(crate) fn not_in_effect(run: &RunView) -> Vec<String> {
     PartsInEffect::of(run).settings
 }
 
-fn cached_metrics(end: &EndpointRecord) -> Option<String> {
+/// Whether connections of an end began with what an earlier one had left: the kernel's slow start then ends where that
+/// one met a loss.
+fn began_with_cached(end: &EndpointRecord) -> bool {
     let mut entries = end.in_effect.iter();
-    let entry = entries.find(|entry| entry.name == CACHED_METRICS)?;
-    let name = end.role.name();
-    match entry.actual.as_deref() {
-        Some(NO_CACHED_METRICS) => None,
-        Some(_) => Some(format!(
-            "{name}: TCP began with what the kernel had cached of earlier connections to the peer ({CACHED_METRICS} in the record); to begin without: ip tcp_metrics delete ADDRESS"
-        )),
-        None => Some(format!(
-            "{name}: what the kernel had cached of earlier TCP connections could not be read"
-        )),
-    }
+    let entry = entries.find(|entry| entry.name == CACHED_METRICS);
+    let cached = entry.and_then(|entry| entry.actual.as_deref());
+    cached.is_some_and(|cached| cached != NO_CACHED_METRICS)
 }
 
 /// `mss_bytes requested 1024, in effect 1012` for each setting of an endpoint that differs from the

@@ -1,6 +1,7 @@
 //! What the traffic's calls, threads and segments did, per message.
 
-use bitcost_model::record::{Arrivals, EndpointRecord, Role, ThreadKind};
+use bitcost_model::record::{Arrivals, EndpointRecord, FlowRecord, Role, ThreadKind};
+use bitcost_model::units::bits_per_second;
 
 use crate::metrics::cpu;
 use crate::metrics::edges::{Edges, is_of_first_part};
@@ -59,6 +60,15 @@ pub fn traffic_threads_pct(end: &EndpointRecord) -> Option<f64> {
 /// Segments that were retransmitted between the sender's first and its last sample.
 pub fn retransmitted_in_window(run: &RunView) -> Option<f64> {
     Edges::of(&run.sender.samples)?.tcp(|info| info.total_retrans)
+}
+
+/// What each flow of a stream carried to its receiver in the window, in Mbit/s.
+pub fn flow_rates_mbps(run: &RunView) -> Vec<f64> {
+    let window = run.window_seconds(Role::Receiver);
+    let flows = run.receiver.flows.iter();
+    let flows = flows.filter(|_| !run.conditions.workload.is_transactional());
+    let rate = |flow: &FlowRecord| Some(bits_per_second(flow.counts.measured.bytes, window?) / 1e6);
+    flows.filter_map(rate).collect()
 }
 
 pub fn segment_size(run: &RunView) -> Option<f64> {

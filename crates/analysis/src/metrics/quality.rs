@@ -28,7 +28,7 @@ impl Weak {
     pub fn reason(self) -> String {
         match self {
             Weak::BusyBefore => format!(
-                "its host was over {BUSY_BEFORE_PCT} % busy before the block, while bitcost was idle"
+                "other programs used over {BUSY_BEFORE_PCT} % of the CPUs before the test, so that the cost is rough; repeat it on a quiet machine"
             ),
             Weak::FewTicks => format!(
                 "its CPU time is of too few ticks: the standard error is over {COARSE_PCT} %"

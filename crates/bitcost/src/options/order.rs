@@ -51,11 +51,11 @@ fn parse_blocks(text: &str) -> Result<u32, Invalid> {
 
 fn parse_window(text: &str) -> Result<Duration, Invalid> {
     let window = parse_duration(text)?;
-    if (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(&window) {
+    if (Duration::from_millis(100)..=Duration::from_secs(7 * 24 * 3600)).contains(&window) {
         return Ok(window);
     }
     Err(Invalid(format!(
-        "`{text}` is not a valid measured time; allowed: 100ms to 1h"
+        "`{text}` is not a valid measured time; allowed: 100ms to 168h"
     )))
 }
 

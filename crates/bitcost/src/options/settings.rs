@@ -59,10 +59,10 @@ fn argument(setting: &'static Setting) -> Option<Arg> {
         Kind::Background => argument
             .value_name(setting.kind.value_name())
             .action(ArgAction::Append),
-        // A value such as -1 is refused by its setting, whose error lists the allowed values.
+        // A value such as -1s is refused by its setting, whose error lists the allowed values.
         kind => argument
             .value_name(kind.value_name())
-            .allow_negative_numbers(true),
+            .allow_hyphen_values(matches!(kind, Kind::Number(_))),
     })
 }
 

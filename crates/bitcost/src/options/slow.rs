@@ -7,9 +7,6 @@ use bitcost_model::units::{parse_rate, show_duration};
 
 use crate::failure::Failure;
 
-/// The largest rate in bit/s that may be one in Mbit/s whose letter was forgotten.
-const WITHOUT_LETTER_MOST: u64 = 400_000;
-
 /// The lowest rate of a link, in bit/s: a packet of 1500 bytes takes a second.
 const LINK_LEAST: u64 = 12_000;
 
@@ -64,25 +61,14 @@ fn too_slow(
         return None;
     }
     let (every, window) = (show_duration(every), show_duration(window));
-    let longer = format!("longer than the run's {window}; ");
     let bytes = conditions.message_size_bytes;
-    let written = |bps: u64| match option {
-        option if option.starts_with("--") => format!("{option} {bps}M"),
-        "rate" => format!("rate={bps}M"),
-        key => format!("{key} = \"{bps}M\""),
+    let what = match conditions.rate_bps {
+        Some(bps) => format!("{option}: {bps} bit/s is a message of {bytes} B every {every}"),
+        None => format!("the rate is a message or transaction every {every}"),
     };
-    Some(match conditions.rate_bps {
-        Some(bps) if bps <= WITHOUT_LETTER_MOST => format!(
-            "{option}: {bps} bit/s is a message of {bytes} B every {every}, {longer}write `{}` for {bps} Mbit/s, or choose smaller messages or a longer time",
-            written(bps)
-        ),
-        Some(bps) => format!(
-            "{option}: {bps} bit/s is a message of {bytes} B every {every}, {longer}choose a higher rate, smaller messages or a longer time"
-        ),
-        None => format!(
-            "the rate is a message or transaction every {every}, {longer}choose a higher rate or a longer time"
-        ),
-    })
+    Some(format!(
+        "{what}, longer than the run's {window}; choose a higher rate (`10M` is 10 Mbit/s), smaller messages or a longer time"
+    ))
 }
 
 #[cfg(test)]

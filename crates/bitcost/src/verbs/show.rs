@@ -19,7 +19,7 @@ pub struct Arguments {
     folders: Vec<PathBuf>,
     /// Write the folded call chains of the profiled runs to this file, as speedscope and flamegraph.pl
     /// read them; `/dev/stdout` prints them
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "rows", "samples", "verbose", "run"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "rows", "samples", "verbose"])]
     folded: Option<PathBuf>,
     #[command(flatten)]
     look: Look,

@@ -50,7 +50,7 @@ fn left_out() -> (tempfile::TempDir, String) {
 fn a_run_without_a_place_in_its_cell_is_not_in_iperf3_s_form() {
     let (_place, folder) = left_out();
     let words = ["show", &folder, "--format", "iperf3"];
-    refused(&words, 1, "run 1 of bits is left out: ");
+    refused(&words, 1, "the run of bits is left out: ");
 }
 
 #[test]
@@ -79,22 +79,6 @@ fn the_interval_of_a_single_run_has_the_level_that_its_program_gives() {
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();
     let level = &document["cells"][0]["transactions_per_second"]["level_pct"];
     assert_eq!(level.as_f64(), Some(99.0), "{json}");
-}
-
-#[test]
-fn a_run_is_named_where_one_is_printed_and_refused_elsewhere() {
-    refused(
-        &["show", LOG, "--run", "1"],
-        2,
-        "--run needs --format iperf3",
-    );
-    let words = ["show", LOG, "--format", "iperf3", "--run", "3"];
-    refused(&words, 2, "sizes has no run 3; its runs are 1 to 1");
-    let words = ["show", LOG, LOG, "--format", "iperf3", "--run", "1"];
-    refused(&words, 2, "2 executions are named; name one");
-    let (code, stdout, stderr) = bitcost(&["show", LOG, "--format", "iperf3", "--run", "1"]);
-    assert_eq!(code, Some(0), "{stderr}");
-    assert_says(&stdout, &["\"timesecs\""]);
 }
 
 #[test]

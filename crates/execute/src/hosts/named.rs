@@ -1,6 +1,8 @@
 //! The two hosts that play the endpoints if any is named: this machine, or one that the system's
 //! ssh reaches.
 
+use std::net::Ipv4Addr;
+
 use bitcost_model::Invalid;
 use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::record::Role;
@@ -68,9 +70,27 @@ impl Host {
                 Some((host, port)) => Err(Invalid(format!(
                     "ssh takes no port after a colon here; write `ssh://{host}:{port}`, or set Port for this host in ssh's configuration"
                 ))),
-                None => Ok(Host::Ssh(name.to_owned())),
+                None => Host::by_ssh(name),
             },
         }
+    }
+
+    /// A destination of ssh, which takes an IPv6 address without brackets.
+    fn by_ssh(name: &str) -> Result<Host, Invalid> {
+        let at = name.rfind('@').map_or(0, |at| at + 1);
+        let (user, host) = name.split_at(at);
+        if let Some((address, device)) = host.split_once('%')
+            && address.parse::<Ipv4Addr>().is_ok()
+        {
+            let why = format!(
+                "an IPv4 address has no interface; write `{user}{address}`, with --sender-device {device}"
+            );
+            return Err(Invalid(why));
+        }
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        Ok(Host::Ssh(format!("{user}{}", bare.unwrap_or(host))))
     }
 
     /// Reads the place of an iperf3 server: a host name or an address, with or without a port.

@@ -195,6 +195,12 @@ impl Named {
             .route(Role::Sender, to)
             .map_err(|error| self.no_way(error.into()))?;
         let back = session.route(Role::Receiver, there.source)?;
+        if matches!(to, IpAddr::V6(to) if to.is_unicast_link_local()) {
+            return Err(ExecuteError::Environment(format!(
+                "{to} is an address of one link, which data cannot be sent to without an interface; name another of {} for the data: --receiver-address ADDR",
+                back.device
+            )));
+        }
         if !is_of_one_host(to) || !is_of_one_host(there.source) || back.is_local != there.is_local {
             return Err(ExecuteError::Environment(format!(
                 "the hosts' addresses for the data, {} of the sender and {to} of the receiver, are not of the two endpoints of one path; name the receiver's address: --receiver-address ADDR",

@@ -31,7 +31,7 @@ fn export(input: &Input) -> Result<String, ExportError> {
             input.executions.len()
         ));
     };
-    let row = chosen(execution, input.run)?;
+    let row = only(execution)?;
     let name = &execution.name;
     let mut printed = None;
     execution.each_run(|of| of.run == row.run, &mut |_, _, view| {
@@ -79,42 +79,25 @@ fn with_hosts(mut document: Value, view: &RunView, execution: &Findings) -> Valu
     document
 }
 
-/// The run with this number, from 1; without a number, the only run with a result.
-fn chosen(execution: &Findings, wanted: Option<u32>) -> Result<&RunRow, ExportError> {
+/// The only run with a result.
+fn only(execution: &Findings) -> Result<&RunRow, ExportError> {
     let (name, runs) = (&execution.name, &execution.summary.runs);
     if execution.summary.is_imported {
         return usage(format!(
             "it shows runs that bitcost made, and those of {name} were imported; take --format csv or json"
         ));
     }
-    let has_result = |row: &RunRow| matches!(row.status, Status::Used | Status::LeftOut);
-    let is_chosen = |row: &&RunRow| match wanted {
-        Some(wanted) => row.run + 1 == wanted,
-        None => has_result(row),
-    };
-    let candidates: Vec<&RunRow> = runs.iter().filter(is_chosen).collect();
-    let [row] = candidates[..] else {
-        let last = runs.last().map_or(0, |row| row.run + 1);
-        return usage(match wanted {
-            Some(wanted) => format!("{name} has no run {wanted}; its runs are 1 to {last}"),
-            None if candidates.is_empty() => format!("no run of {name} has a result"),
-            None => format!(
-                "it shows one run, and {name} has {} with a result; choose one with --run N",
-                candidates.len()
-            ),
-        });
-    };
-    let reason = row.reason.as_deref().unwrap_or("no reason is known");
-    let status = row.status.name();
-    match row.status {
-        Status::Used => Ok(row),
-        Status::LeftOut => Err(ExportError::Check(format!(
-            "--format iperf3: run {} of {name} is left out: {reason}",
-            row.run + 1
+    let has_result = |row: &&RunRow| matches!(row.status, Status::Used | Status::LeftOut);
+    let candidates: Vec<&RunRow> = runs.iter().filter(has_result).collect();
+    match candidates[..] {
+        [row] if row.status == Status::LeftOut => Err(ExportError::Check(format!(
+            "--format iperf3: the run of {name} is left out: {}",
+            row.reason.as_deref().unwrap_or("no reason is known")
         ))),
+        [row] => Ok(row),
         _ => usage(format!(
-            "run {} of {name} has no result ({status}): {reason}",
-            row.run + 1
+            "it shows one run, and {name} has {} with a result; take --format csv or json",
+            candidates.len()
         )),
     }
 }

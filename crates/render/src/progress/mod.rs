@@ -93,6 +93,11 @@ impl View {
     }
 }
 
+/// `14:05:59`, the local time of day.
+pub fn time_of_day() -> String {
+    jiff::ZonedDateTime::now().strftime("%H:%M:%S").to_string()
+}
+
 fn rate(sender: &EndpointRecord, receiver: &EndpointRecord) -> String {
     // Bytes of a UDP receiver are counted by the sender's phases, so they belong to the sender's window.
     let window = match receiver.sequence {

@@ -9,15 +9,33 @@ use crate::progress::show_rate;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The first and the last of the samples that are in the second with this number.
-fn second(samples: &[Sample], second: u64) -> Option<(&Sample, &Sample)> {
-    let first_ns = samples.first()?.at_ns;
-    let at = |seconds: u64| {
-        let begins =
-            |sample: &&Sample| sample.at_ns + SECOND_NS / 20 >= first_ns + seconds * SECOND_NS;
-        samples.iter().find(begins)
-    };
-    Some((at(second)?, at(second + 1)?))
+/// The samples of an endpoint from the begin of the second that comes next.
+#[derive(Default)]
+struct Reported {
+    first_ns: u64,
+    samples: Vec<Sample>,
+}
+
+impl Reported {
+    fn add(&mut self, sample: Sample) {
+        if self.samples.is_empty() {
+            self.first_ns = sample.at_ns;
+        }
+        self.samples.push(sample);
+    }
+
+    /// The place of the sample with which the second of this number begins.
+    fn begin(&self, second: u64) -> Option<usize> {
+        let begin_ns = self.first_ns + second * SECOND_NS;
+        let mut samples = self.samples.iter();
+        samples.position(|sample| sample.at_ns + SECOND_NS / 20 >= begin_ns)
+    }
+
+    /// The first and the last of the samples that are in the second with this number.
+    fn second(&self, second: u64) -> Option<(&Sample, &Sample)> {
+        let last = &self.samples[self.begin(second + 1)?];
+        Some((&self.samples[self.begin(second)?], last))
+    }
 }
 
 /// `  retr 0  cwnd 1200 KiB`, as iperf3's columns: the segments that were retransmitted between two
@@ -57,7 +75,7 @@ fn shown(part: &Conditions, rate: f64) -> String {
 pub struct Seconds {
     parts: Vec<Conditions>,
     /// The samples that the sender and the receiver have reported so far.
-    samples: [Vec<Sample>; 2],
+    ends: [Reported; 2],
     told: u64,
 }
 
@@ -66,7 +84,7 @@ impl Seconds {
     pub fn of(conditions: &Conditions) -> Seconds {
         Seconds {
             parts: conditions.parts(),
-            samples: Default::default(),
+            ends: Default::default(),
             told: 0,
         }
     }
@@ -77,11 +95,15 @@ impl Seconds {
         let Event::Progress { role, sample, .. } = event else {
             return None;
         };
-        self.samples[*role as usize].push(Sample::clone(sample));
+        self.ends[*role as usize].add(Sample::clone(sample));
         let lines = (0..self.parts.len())
             .map(|part| self.part(part))
             .collect::<Option<Vec<_>>>()?;
         self.told += 1;
+        for end in &mut self.ends {
+            let begin = end.begin(self.told).unwrap_or_default();
+            end.samples.drain(..begin);
+        }
         Some(lines.join("\n"))
     }
 
@@ -95,7 +117,7 @@ impl Seconds {
             };
             Some(carried(part, counts))
         };
-        let mut ends = [0, 1].map(|end| second(&self.samples[end], self.told));
+        let mut ends = [0, 1].map(|end| self.ends[end].second(self.told));
         // An endpoint is named by its role in the part.
         if part.direction != first.direction {
             ends.reverse();

@@ -50,9 +50,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut child = match start(&words, &lab, &arguments.node, own.as_deref()) {
         Ok(child) => child,
         Err(error) => {
-            let is_missing = error.kind() == ErrorKind::NotFound;
             let program = words[0].to_string_lossy();
-            output::say(&match is_missing && !program.contains('/') {
+            let is_searched = !program.contains('/');
+            let is_missing =
+                error.kind() == ErrorKind::NotFound || is_searched && !is_in_path(&program);
+            output::say(&match is_missing && is_searched {
                 true => format!(
                     "bitcost: program {program} not found: nodes use the programs of this machine; install it, or use `bitcost test`, which needs no other program"
                 ),
@@ -76,6 +78,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         0 => Ok(()),
         code => Err(Failure::Program(code)),
     }
+}
+
+/// Whether a folder of PATH has the program; one that may not be read is passed by, as by a shell.
+fn is_in_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
 fn words(command: &[OsString]) -> Result<Vec<OsString>, Failure> {

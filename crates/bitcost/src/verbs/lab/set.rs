@@ -9,12 +9,6 @@ use crate::failure::Failure;
 use crate::output;
 
 #[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  bitcost lab set s1-eth2 delay=20ms rate=1G loss=0.1%
-  bitcost lab set lab15 s1-eth2 delay=5ms s2-eth2 rate=100M 'queue_limit=250 packets'
-  bitcost lab set s1-eth2 delay=0 loss=clear
-  bitcost lab set s1-eth2 clear")]
 pub struct Arguments {
     /// Name of the lab, if several are running; then devices, each followed by settings: rate,
     /// burst, shaper, delay, jitter, loss, reorder, duplicate, queue_limit, written as in lab

@@ -71,7 +71,8 @@ fn section(mut command: Command, described: &mut BTreeMap<String, String>) -> St
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").to_owned();
     let mut elsewhere: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut own = command.override_usage(usage).mut_args(|option| {
+    let own = command.before_help(None::<&str>);
+    let mut own = own.override_usage(usage).mut_args(|option| {
         let is_help = option.get_id() == "help";
         let shown = match (option.get_long(), option.get_short()) {
             _ if is_help || option.is_hide_set() => return option.hide(true),

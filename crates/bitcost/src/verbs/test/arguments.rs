@@ -77,6 +77,9 @@ pub struct Arguments {
     /// Time between two lines of the run: a second, for command lines of iperf3
     #[arg(short, long, value_name = "TIME", hide = true, value_parser = a_second)]
     pub interval: Option<()>,
+    /// Begin the line of each second with the time of day
+    #[arg(long)]
+    pub timestamps: bool,
     /// Program at HOST: `bitcost`, or `iperf3`, a server that is running there (`iperf3 -s`);
     /// HOST:PORT selects its port [default: bitcost]
     #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu"])]

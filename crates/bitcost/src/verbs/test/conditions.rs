@@ -52,8 +52,9 @@ impl Typed {
             .map_or(Ok(()), |why| Err(Failure::Usage(why)))?;
         conditions.check(mtu_bytes).map_err(impossible)?;
         refuse_named_modes(arguments, &conditions)?;
-        if arguments.is_with_iperf3() {
-            request::check(&conditions)?;
+        match arguments.is_with_iperf3() {
+            true => request::check(&conditions)?,
+            false => stamp(&mut settings, &mut conditions, mtu_bytes),
         }
         refuse_slow(&conditions, lab.map(|lab| lab.mtu_bytes), "--rate")?;
         match lab {
@@ -109,6 +110,22 @@ fn defaults(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
     given
         .filter_map(|(name, value)| setting(name, value?))
         .collect()
+}
+
+/// Requests the jitter of a stream of datagrams that keeps a rate, where nobody asked otherwise and its other settings
+/// allow it.
+fn stamp(settings: &mut Pairs, conditions: &mut Conditions, mtu_bytes: u32) {
+    let is_given = settings
+        .iter()
+        .any(|(setting, _)| setting.name == "delay_variation");
+    let stamped = Conditions {
+        delay_variation: true,
+        ..conditions.clone()
+    };
+    if !is_given && conditions.rate_bps.is_some() && stamped.check(mtu_bytes).is_ok() {
+        settings.extend(setting("delay_variation", "true"));
+        *conditions = stamped;
+    }
 }
 
 fn refused(setting: &Setting, value: &str, why: &Invalid) -> Failure {

@@ -68,6 +68,7 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     if is_improved {
         output::say("step 0: the test as it is");
     }
+    lines.is_stamped = arguments.timestamps;
     let executed = test.execute(&study, test.lengths(), experiment, &stop, &mut lines)?;
     let folder = executed.folder;
     if let (Err(_), Ok(findings)) = (&executed.ending, &executed.findings) {

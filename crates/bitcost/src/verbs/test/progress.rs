@@ -11,7 +11,7 @@ use bitcost_model::harmless;
 use bitcost_model::plan::Plan;
 use bitcost_model::units::counted;
 use bitcost_render::experiment::search_sentence;
-use bitcost_render::progress::Seconds;
+use bitcost_render::progress::{Seconds, time_of_day};
 use bitcost_render::stop_rule::stop_rule_text;
 
 use crate::failure::Failure;
@@ -25,6 +25,8 @@ pub struct Lines {
     is_text: bool,
     is_verbose: bool,
     is_silent: bool,
+    /// Whether a second has the time of day.
+    pub is_stamped: bool,
     stop: Arc<AtomicBool>,
     plan: Option<Plan>,
     seconds: Option<Seconds>,
@@ -41,6 +43,7 @@ impl Lines {
             is_text,
             is_verbose,
             is_silent: false,
+            is_stamped: false,
             stop,
             plan: None,
             seconds: None,
@@ -128,7 +131,10 @@ impl Progress for Lines {
                     .as_mut()
                     .and_then(|seconds| seconds.line(event));
                 if let Some(line) = line {
-                    self.print(&line);
+                    let stamp = self.is_stamped.then(time_of_day).unwrap_or_default();
+                    for line in line.lines() {
+                        self.print(&format!("{stamp}{line}"));
+                    }
                 }
             }
         }

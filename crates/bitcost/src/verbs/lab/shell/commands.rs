@@ -12,7 +12,7 @@ use bitcost_sys::process::OWN_PROGRAM;
 use super::super::{running::running, set, show};
 use super::words::{program, split};
 use crate::failure::Failure;
-use crate::output;
+use crate::{foreign, output};
 
 pub enum Next {
     Line,
@@ -57,6 +57,7 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
         "set" => set::apply(&lab, &split(rest)?)?,
         "pingall" => shell.ping_all()?,
         "test" => shell.test(&split(rest)?)?,
+        "iperf" => shell.test(&[vec!["tcp".to_owned()], split(rest)?].concat())?,
         node if topology.node(node).is_some() => match rest.trim() {
             "" => {
                 let why = format!("write a program after {node}, such as: {node} ip address");
@@ -70,6 +71,9 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
 }
 
 fn unknown_command(word: &str, topology: &Topology) -> String {
+    if let Some(here) = foreign::of_prompt(word) {
+        return format!("Mininet's `{word}` is {here}");
+    }
     let commands = COMMANDS.iter().skip(1);
     let commands = commands.filter_map(|(usage, _)| usage.split(' ').next());
     let nodes = topology.nodes.iter().map(|node| node.name.as_str());
