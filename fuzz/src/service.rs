@@ -1,6 +1,6 @@
 //! What clients and services of bitcost send each other, and the links that users are given.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use bitcost_model::protocol::ToAgent;
 use bitcost_service::address::{HostPort, PORT};
@@ -18,6 +18,7 @@ pub fn service(bytes: &[u8]) {
         rules: Rules::default(),
         peer: IpAddr::from([192, 0, 2, 1]),
         local: IpAddr::from([192, 0, 2, 2]),
+        listening: SocketAddr::from(([192, 0, 2, 2], 7351)),
         device: "eth0".to_owned(),
     };
     let mut frames = Frames::new(OPENING_BYTES_MAX);

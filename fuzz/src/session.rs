@@ -43,6 +43,7 @@ pub fn session(bytes: &[u8]) {
         rules: Rules::default(),
         peer: IpAddr::from([192, 0, 2, 1]),
         local: IpAddr::from([192, 0, 2, 2]),
+        listening: SocketAddr::from(([192, 0, 2, 2], 7351)),
         device: "eth0".to_owned(),
     };
     let mut lines = bytes.split(|byte| *byte == b'\n').map(step).peekable();
@@ -262,7 +263,6 @@ impl Session {
             policy.judge(message.clone(), self.now_ns).as_ref(),
             Ok(&message)
         );
-        let is_peer = |address: &SocketAddr| address.ip().to_canonical() == policy.peer;
         let interfaces = &policy.rules.interfaces;
         let is_open = |device: &String| interfaces.contains(device) || *device == policy.device;
         match &message {
@@ -270,14 +270,16 @@ impl Session {
                 assert!(is_open(&prepare.device));
                 let confinement = Confinement {
                     peer: policy.peer,
+                    listening: policy.listening,
                     max_rate_bps: policy.rules.max_rate_bps,
                     max_duration_s: policy.rules.max_duration_s,
                 };
                 assert_eq!(prepare.confinement.as_ref(), Some(&confinement));
+                let mut parts = prepare.parts.iter();
+                assert!(parts.all(|part| part.listen_on == Some(policy.local)));
                 let flows = prepare.parts.iter().map(|part| part.conditions.flows);
                 assert!(flows.sum::<u32>() <= policy.rules.max_flows);
             }
-            ToAgent::Meet { addresses, .. } => assert!(addresses.iter().flatten().all(is_peer)),
             ToAgent::Describe { device } | ToAgent::AddressesOf { device } => {
                 assert!(is_open(device));
             }

@@ -6,10 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bitcost_model::conditions::Conditions;
-use bitcost_model::protocol::{FailureCause, Token};
-use bitcost_model::record::Role;
-use bitcost_traffic::{Ready, TrafficError};
+use bitcost_model::protocol::{FailureCause, Peer, Token};
+use bitcost_traffic::{End, Ready, TrafficError};
 
 use crate::refusal::Refusal;
 
@@ -24,8 +22,8 @@ pub fn named(index: usize, flows: usize, reason: impl ToString) -> String {
     }
 }
 
-/// A flow that could not be made. Names that the kernel does not know (of a congestion control) and
-/// rights that it refuses are what the host lacks.
+/// A flow that could not be made. Names that the kernel does not know (of a congestion control), rights that it refuses and
+/// ports that are closed are what the host lacks.
 pub fn refused(index: usize, flows: usize, error: &TrafficError) -> Refusal {
     use ErrorKind::{NotFound, PermissionDenied, Unsupported};
     Refusal {
@@ -36,31 +34,35 @@ pub fn refused(index: usize, flows: usize, error: &TrafficError) -> Refusal {
             {
                 FailureCause::HostLacks
             }
-            TrafficError::OtherAddress(_) => FailureCause::Data,
+            TrafficError::Unreached(_) => FailureCause::HostLacks,
             _ => FailureCause::Other,
         },
     }
 }
 
+/// Opens every flow. An iperf3 server takes them in the order in which they come.
 pub fn connect(
-    shares: &[Conditions],
-    peers: &[SocketAddr],
+    ends: &[End],
+    peer: (Peer, SocketAddr),
     token: Token,
     patience: Duration,
 ) -> Result<Vec<Ready>, Refusal> {
-    let count = shares.len().min(peers.len());
+    let count = ends.len();
+    let at_a_time = match peer.0 {
+        Peer::Bitcost => AT_A_TIME,
+        Peer::Iperf3 => 1,
+    };
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<Ready, TrafficError>)>> = Mutex::default();
     std::thread::scope(|scope| {
-        for _ in 0..AT_A_TIME.min(count) {
+        for _ in 0..at_a_time.min(count) {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     if index >= count {
                         return;
                     }
-                    let ready =
-                        bitcost_traffic::connect(&shares[index], peers[index], token, patience);
+                    let ready = bitcost_traffic::connect(ends[index], peer, token, patience);
                     if ready.is_err() {
                         next.store(count, Ordering::Relaxed);
                     }
@@ -78,34 +80,26 @@ pub fn connect(
         .collect()
 }
 
-/// Connects every flow to an iperf3 server, in order, one at a time, because the server takes them
-/// in the order in which they come.
-pub fn join_iperf3(
-    shares: &[Conditions],
-    role: Role,
-    peers: &[SocketAddr],
-    token: Token,
-    patience: Duration,
-) -> Result<Vec<Ready>, Refusal> {
-    let count = shares.len();
-    let join = |(index, (share, peer)): (usize, (&Conditions, &SocketAddr))| {
-        bitcost_traffic::join_iperf3(share, role, *peer, token, patience)
-            .map_err(|error| refused(index, count, &error))
-    };
-    shares.iter().zip(peers).enumerate().map(join).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use bitcost_model::conditions::Conditions;
+    use bitcost_model::record::Role;
+    use bitcost_traffic::FlowId;
+
     use super::*;
 
     #[test]
     fn connect_error_names_the_flow() {
         let nobody =
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let peers = vec![nobody.expect("a port"); 40];
-        let shares = vec![Conditions::default(); 40];
-        let reason = connect(&shares, &peers, [0; 16], Duration::from_secs(4))
+        let conditions = Conditions::default();
+        let end = End {
+            id: FlowId::default(),
+            role: Role::Sender,
+            conditions: &conditions,
+        };
+        let peer = (Peer::Bitcost, nobody.expect("a port"));
+        let reason = connect(&[end; 40], peer, [0; 16], Duration::from_secs(4))
             .err()
             .expect("nobody listens")
             .reason;

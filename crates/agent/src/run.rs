@@ -173,7 +173,7 @@ impl Endpoint {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
         let listening = setup::listen(&self.prepare)?;
         self.output.send(&FromAgent::Listening {
-            addresses: setup::addresses(&listening),
+            addresses: listening.addresses(),
             origin: self.place.origin.clone(),
         });
         let (peers, peer_origin) = threads.await_peer()?;
@@ -182,7 +182,7 @@ impl Endpoint {
             true => Some(Profiler::open()?),
             false => None,
         };
-        let (flows, mut in_effect) = setup::establish(&self.prepare, listening, &peers)?;
+        let (flows, mut in_effect) = listening.establish(&self.prepare, &peers)?;
         if let Some(in_effect) = in_effect.first_mut() {
             in_effect.extend(self.cached_metrics(cached.as_deref(), &flows, &peers));
         }

@@ -1,143 +1,141 @@
 //! Sets up the data connections of a run with the other endpoint: the flows of every part.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Pacing};
-use bitcost_model::place::{EndpointPlace, Places, Ports};
-use bitcost_model::protocol::{Addresses, Part, Peer, Prepare};
+use bitcost_model::protocol::{Addresses, Part, Prepare};
 use bitcost_model::record::{InEffect, Role};
-use bitcost_traffic::{Flow, Pending, Ready};
+use bitcost_traffic::{End, Flow, FlowId, Listening, Ready};
 
 use crate::connect::{self, refused};
 use crate::refusal::Refusal;
 
-const SETUP_TIMEOUT: Duration = Duration::from_secs(4);
+/// The time that the other endpoint may take to open the flows of a part, and that of each of many more.
+const ARRIVAL: Duration = Duration::from_secs(4);
+const ARRIVAL_FLOW: Duration = Duration::from_millis(10);
+
+/// The time in which a flow must be opened: an endpoint that listens gives up earlier, because it knows more of the reason.
+const OPENING: Duration = Duration::from_secs(5);
 
 pub type Flows = Vec<Box<dyn Flow>>;
 
-pub struct Listening {
+/// The parts of a run before their flows are there.
+pub struct Parts {
+    parts: Vec<Opening>,
+    sockets: Vec<Listening>,
+}
+
+struct Opening {
     conditions: Vec<Conditions>,
-    role: Role,
     pacing: Option<InEffect>,
-    /// A listening socket for each flow of a part that this endpoint receives.
-    pending: Vec<Pending>,
+    /// Which of the sockets its flows come to; absent where this endpoint opens them.
+    socket: Option<usize>,
 }
 
-impl Listening {
-    /// Opens the sockets that the part needs before the other endpoint may connect.
-    fn of(prepare: &Prepare, part: &Part) -> Result<Listening, Refusal> {
+/// Opens the sockets that every part needs before the other endpoint may connect. The service's parts share one for each
+/// protocol, because it has one port.
+pub fn listen(prepare: &Prepare) -> Result<Parts, Refusal> {
+    let service = prepare.confinement.as_ref();
+    let mut opened = Parts {
+        parts: Vec::new(),
+        sockets: Vec::new(),
+    };
+    for part in &prepare.parts {
         let (conditions, pacing) = with_pacing(&prepare.device, part)?;
-        let conditions = shares(&conditions);
-        let only = prepare.confinement.as_ref().map(|to| to.peer);
-        let listen = |address, (index, share)| {
-            bitcost_traffic::listen(share, address, prepare.token)
-                .map(|pending| pending.only_from(only))
-                .map_err(|error| refused(index, conditions.len(), &error))
-        };
-        let pending = match part.listen_on {
-            None => Vec::new(),
-            Some(address) => conditions
-                .iter()
-                .enumerate()
-                .map(|share| listen(address, share))
-                .collect::<Result<_, _>>()?,
-        };
-        Ok(Listening {
-            conditions,
-            role: part.role,
+        opened.parts.push(Opening {
+            conditions: shares(&conditions),
             pacing,
-            pending,
-        })
+            socket: None,
+        });
     }
-
-    /// Connects or accepts every flow of the part; returns them with the settings of the first.
-    fn establish(
-        self,
-        prepare: &Prepare,
-        peers: &[SocketAddr],
-    ) -> Result<(Flows, Vec<InEffect>), Refusal> {
-        let count = self.pending.len();
-        let accept = |(index, pending): (usize, Pending)| {
-            pending
-                .accept(SETUP_TIMEOUT)
-                .map_err(|error| refused(index, count, &error))
-        };
-        let ready: Vec<Ready> = if self.pending.is_empty() {
-            match prepare.peer {
-                Peer::Bitcost => {
-                    connect::connect(&self.conditions, peers, prepare.token, SETUP_TIMEOUT)?
-                }
-                Peer::Iperf3 => connect::join_iperf3(
-                    &self.conditions,
-                    self.role,
-                    peers,
-                    prepare.token,
-                    SETUP_TIMEOUT,
-                )?,
+    for (index, part) in prepare.parts.iter().enumerate() {
+        let Some(address) = part.listen_on else {
+            if service.is_some() {
+                return Err("a service opens no connections".into());
             }
-        } else {
-            self.pending
-                .into_iter()
-                .enumerate()
-                .map(accept)
-                .collect::<Result<_, _>>()?
+            continue;
         };
-        let mut in_effect = ready
-            .first()
-            .map(|ready| ready.in_effect.clone())
-            .unwrap_or_default();
-        in_effect.extend(self.pacing);
-        Ok((
-            ready.into_iter().map(|ready| ready.flow).collect(),
-            in_effect,
-        ))
+        if opened.parts[index].socket.is_some() {
+            continue;
+        }
+        let is_datagram = |part: &Part| part.conditions.workload.is_datagram();
+        let together = |other: usize| {
+            other == index
+                || service.is_some() && is_datagram(&prepare.parts[other]) == is_datagram(part)
+        };
+        let together: Vec<usize> = (index..prepare.parts.len())
+            .filter(|other| together(*other))
+            .collect();
+        let conditions: Vec<&Conditions> = together
+            .iter()
+            .filter_map(|part| opened.parts[*part].conditions.first())
+            .collect();
+        let socket = bitcost_traffic::listen(&conditions, address, prepare.token, service);
+        let socket = socket.map_err(|error| refused(0, 1, &error))?;
+        for part in together {
+            opened.parts[part].socket = Some(opened.sockets.len());
+        }
+        opened.sockets.push(socket);
     }
+    Ok(opened)
 }
 
-/// Opens the sockets that every part needs before the other endpoint may connect.
-pub fn listen(prepare: &Prepare) -> Result<Vec<Listening>, Refusal> {
-    prepare
-        .parts
-        .iter()
-        .map(|part| Listening::of(prepare, part))
-        .collect()
-}
+impl Parts {
+    /// Where the other endpoint opens the flows of each part.
+    pub fn addresses(&self) -> Addresses {
+        let of_part = |part: &Opening| part.socket.map(|index| self.sockets[index].address());
+        self.parts.iter().map(of_part).collect()
+    }
 
-pub fn addresses(listening: &[Listening]) -> Addresses {
-    listening
-        .iter()
-        .map(|part| {
-            part.pending
+    /// Opens or accepts the flows of all parts; returns them with the settings of the first of each part. Both endpoints take parts
+    /// and flows in the same order, so that neither waits for a flow that the other takes later.
+    pub fn establish(
+        mut self,
+        prepare: &Prepare,
+        peers: &Addresses,
+    ) -> Result<(Vec<Flows>, Vec<Vec<InEffect>>), Refusal> {
+        let mut established = (Vec::new(), Vec::new());
+        for (index, (part, of)) in self.parts.into_iter().zip(&prepare.parts).enumerate() {
+            let ends: Vec<End> = part
+                .conditions
                 .iter()
-                .map(|pending| pending.address())
-                .collect()
-        })
-        .collect()
+                .enumerate()
+                .map(|(flow, conditions)| End {
+                    id: FlowId {
+                        part: index as u8,
+                        flow: flow as u16,
+                    },
+                    role: of.role,
+                    conditions,
+                })
+                .collect();
+            let peer = peers.get(index).copied().flatten();
+            let ready = match part.socket {
+                Some(socket) => accept(&mut self.sockets[socket], &ends)?,
+                None => {
+                    let peer = peer.ok_or("the other endpoint listens for none of the flows")?;
+                    connect::connect(&ends, (prepare.peer, peer), prepare.token, OPENING)?
+                }
+            };
+            let in_effect = ready.first().map(|ready| ready.in_effect.clone());
+            let mut in_effect = in_effect.unwrap_or_default();
+            in_effect.extend(part.pacing);
+            established
+                .0
+                .push(ready.into_iter().map(|ready| ready.flow).collect());
+            established.1.push(in_effect);
+        }
+        Ok(established)
+    }
 }
 
-/// Connects the flows of all parts. Both endpoints take parts and flows in the same order, so that
-/// neither waits for a flow that the other takes later.
-pub fn establish(
-    prepare: &Prepare,
-    listening: Vec<Listening>,
-    peers: &Addresses,
-) -> Result<(Vec<Flows>, Vec<Vec<InEffect>>), Refusal> {
-    let only = prepare.confinement.as_ref().map(|to| to.peer);
-    let is_other = |to: &&SocketAddr| only.is_some_and(|only| only != to.ip().to_canonical());
-    if let Some((to, only)) = peers.iter().flatten().find(is_other).zip(only) {
-        return Err(Refusal::from(format!(
-            "data is sent only to the address from which the client authenticated, {only}; requested {}",
-            to.ip()
-        )));
-    }
-    let established = listening
-        .into_iter()
-        .zip(peers)
-        .map(|(part, peers)| part.establish(prepare, peers));
-    established
-        .collect::<Result<Vec<_>, _>>()
-        .map(|established| established.into_iter().unzip())
+fn accept(socket: &mut Listening, ends: &[End]) -> Result<Vec<Ready>, Refusal> {
+    let deadline = Instant::now() + ARRIVAL + ARRIVAL_FLOW * ends.len() as u32;
+    let accept = |(index, end): (usize, &End)| {
+        let ready = socket.accept(*end, deadline);
+        ready.map_err(|error| refused(index, ends.len(), &error))
+    };
+    ends.iter().enumerate().map(accept).collect()
 }
 
 /// The part's conditions with its pacer chosen. Only the qdisc `fq` paces datagrams, and a kernel
@@ -167,21 +165,6 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
     Ok((conditions, Some(pacing)))
 }
 
-/// The addresses of one flow: each flow of a receiver listens on its own port.
-fn places(places: &Places, index: u64) -> Places {
-    let ports = places.receiver.ports.map(|ports| Ports {
-        first: ports.first.saturating_add(index as u16),
-        ..ports
-    });
-    Places {
-        receiver: EndpointPlace {
-            ports,
-            ..places.receiver.clone()
-        },
-        ..places.clone()
-    }
-}
-
 /// The conditions of each flow: the bounds of the part are divided among its flows.
 fn shares(conditions: &Conditions) -> Vec<Conditions> {
     let flows = u64::from(conditions.flows);
@@ -191,7 +174,6 @@ fn shares(conditions: &Conditions) -> Vec<Conditions> {
     let share = |index| Conditions {
         stop_bytes: part(conditions.stop_bytes, index),
         stop_messages: part(conditions.stop_messages, index),
-        places: places(&conditions.places, index),
         ..conditions.clone()
     };
     (0..flows).map(share).collect()

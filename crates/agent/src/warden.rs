@@ -144,6 +144,7 @@ mod tests {
         Limits {
             confinement: Confinement {
                 peer: [192, 0, 2, 1].into(),
+                listening: "192.0.2.2:7351".parse().expect("an address"),
                 max_rate_bps: Some(1_000_000),
                 max_duration_s: 60,
             },

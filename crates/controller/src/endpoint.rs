@@ -2,7 +2,7 @@
 //! needs.
 
 use std::io::{BufRead, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub struct Endpoint {
     /// The time that the agent may take in all to start and greet.
     pub greeting: Duration,
     pub peer: Peer,
+    /// Where its service listens, as the other endpoint reaches it: that one opens all flows, in both directions of the data.
+    pub service: Option<SocketAddr>,
 }
 
 /// The usual time that an agent may take in all to start and greet, including the copy of its
@@ -63,6 +65,7 @@ impl Endpoint {
             patience: Duration::ZERO,
             greeting: START,
             peer: Peer::Bitcost,
+            service: None,
         }
     }
 }

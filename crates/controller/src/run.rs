@@ -3,7 +3,7 @@
 //! Agents are named by their hosts, which are called sender and receiver; the direction of a part
 //! determines the role of each in it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bitcost_model::Unavailable;
@@ -124,6 +124,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
     let failed = |why: String| RunError::Failed(why.into());
     let token = token().map_err(failed)?;
     let peers = HOSTS.map(|host| pair.endpoint(host).peer);
+    let services = HOSTS.map(|host| pair.endpoint(host).service);
     for host in HOSTS {
         let peer = peers[usize::from(host == Role::Sender)];
         let (peer_cpu, softirq_cpus) = across(pair, host, parts);
@@ -131,9 +132,8 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
         let endpoint = pair.endpoint(host);
         let part = |part: &Conditions| {
             let role = part.direction.role_of(host);
-            let listen_on = (role == Role::Receiver && peer.is_bitcost())
-                .then(|| address(endpoint, part))
-                .transpose()?;
+            let listens = peer.is_bitcost() && listens(services, host, part);
+            let listen_on = listens.then(|| address(endpoint, part)).transpose()?;
             Ok(Part {
                 role,
                 conditions: part.clone(),
@@ -164,12 +164,26 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
     let listening = from_both(pair, patience, "its listening sockets", pick)?;
     for (host, (addresses, origin)) in HOSTS.into_iter().zip(listening) {
         let other = peers[usize::from(host == Role::Sender)];
-        check_addresses(pair.endpoint(host), other, host, parts, &addresses).map_err(failed)?;
+        let listens = |part: &Conditions| other.is_bitcost() && listens(services, host, part);
+        let endpoint = pair.endpoint(host);
+        let parts: Vec<(&Conditions, bool)> =
+            parts.iter().map(|part| (part, listens(part))).collect();
+        let addresses = check_addresses(endpoint, host, &parts, addresses);
+        let addresses = addresses.map_err(failed)?;
         pair.send(host.other(), &ToAgent::Meet { addresses, origin });
     }
     let pick = pick!(FromAgent::Ready => ());
     from_both(pair, patience, "its endpoint to be ready", pick)?;
     Ok(())
+}
+
+/// Whether this host waits for the flows of a part: a service does for all of them, else the receiver.
+fn listens(services: [Option<SocketAddr>; 2], host: Role, part: &Conditions) -> bool {
+    match services {
+        [Some(_), None] => host == Role::Sender,
+        [None, Some(_)] => host == Role::Receiver,
+        _ => part.direction.role_of(host) == Role::Receiver,
+    }
 }
 
 /// What the host called sender measures on the CPUs of both hosts of a lab, which are on one machine:
@@ -213,60 +227,39 @@ fn address(receiver: &Endpoint, part: &Conditions) -> Result<IpAddr, String> {
     })
 }
 
-/// Checks that a host listens at the requested address, once for each flow: an agent must not
-/// direct the other one elsewhere.
+/// Checks that a host listens at the requested address for each part for which it is to, as is said of each: an agent must not direct the other one
+/// elsewhere. Returns where the other one reaches it.
 fn check_addresses(
     endpoint: &Endpoint,
-    other: Peer,
     host: Role,
-    parts: &[Conditions],
-    reported: &Addresses,
-) -> Result<(), String> {
+    parts: &[(&Conditions, bool)],
+    reported: Addresses,
+) -> Result<Addresses, String> {
     let refused = |what: String| {
-        Err(format!(
-            "{} agent at {} reports that {what}",
-            host.name(),
-            endpoint.place
-        ))
+        let (role, place) = (host.name(), &endpoint.place);
+        Err(format!("{role} agent at {place} reports that {what}"))
     };
-    if reported.len() != parts.len() {
-        return refused(format!(
-            "it listens for {} workloads instead of {}",
-            reported.len(),
-            parts.len()
-        ));
+    let is_iperf3 = endpoint.peer == Peer::Iperf3;
+    let expected = parts.iter().map(|(_, listens)| is_iperf3 || *listens);
+    if !expected.eq(reported.iter().map(Option::is_some)) {
+        return refused("it listens for other workloads than it should".to_owned());
     }
-    for (part, addresses) in parts.iter().zip(reported) {
-        // An iperf3 server accepts the connections of all parts.
-        let accepts = match (endpoint.peer, other) {
-            (Peer::Iperf3, _) => true,
-            (_, Peer::Iperf3) => false,
-            _ => part.direction.role_of(host) == Role::Receiver,
-        };
-        let flows = if accepts { part.flows as usize } else { 0 };
-        if addresses.len() != flows {
-            return refused(format!(
-                "it listens at {} addresses for {flows} flows",
-                addresses.len()
-            ));
-        }
-        if !accepts {
+    for ((part, _), reported) in parts.iter().zip(&reported) {
+        let Some(reported) = reported.filter(|_| endpoint.service.is_none()) else {
             continue;
-        }
+        };
         let asked = match endpoint.peer {
             Peer::Bitcost => address(endpoint, part)?,
             Peer::Iperf3 => *endpoint.addresses.first().ok_or("no address of iperf3")?,
         };
-        if let Some(other) = addresses
-            .iter()
-            .find(|address| address.ip() != asked || address.port() == 0)
-        {
+        if reported.ip() != asked || reported.port() == 0 {
             return refused(format!(
-                "it listens at {other}, but the address of this path is {asked}, so nothing is sent there; check that both hosts run the same bitcost"
+                "it listens at {reported}, but the address of this path is {asked}, so nothing is sent there; check that both hosts run the same bitcost"
             ));
         }
     }
-    Ok(())
+    let reached = |listens: SocketAddr| endpoint.service.unwrap_or(listens);
+    Ok(reported.into_iter().map(|at| at.map(reached)).collect())
 }
 
 /// The answers of both hosts to the same request, in their order.

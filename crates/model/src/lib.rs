@@ -14,6 +14,7 @@ pub mod constants;
 pub mod counters;
 pub mod cpu_list;
 pub mod event;
+pub mod firewall;
 mod harmless;
 pub mod host_settings;
 pub mod imported;

@@ -100,9 +100,8 @@ pub struct EndpointPlace {
     pub address: Option<IpAddr>,
     /// The interface that its sockets are bound to (`SO_BINDTODEVICE`).
     pub device: Option<String>,
-    /// Its own ports, one for each flow; absent: the kernel's choice. A sender takes any free port
-    /// of the range, a receiver takes the first for its first flow, the second for its second, and
-    /// so on.
+    /// Its own ports; absent: the kernel's choice. The flows of a sender take free ports of the range, those of a receiver
+    /// all come to one.
     pub ports: Option<Ports>,
     /// CPUs of its traffic threads, assigned to them in turn; empty: those of its host.
     pub cpus: Vec<u32>,
@@ -186,7 +185,8 @@ impl Places {
                     "the {end}'s address {address} is not an IPv{number} address; allowed: an IPv{number} address"
                 )));
             }
-            if let Some(ports) = place.ports.filter(|ports| ports.count() < flows) {
+            let ports = place.ports.filter(|_| end == "sender");
+            if let Some(ports) = ports.filter(|ports| ports.count() < flows) {
                 return Err(Invalid(format!(
                     "{flows} flows do not fit the {end}'s ports {ports}; allowed: as many ports as flows, or more"
                 )));

@@ -542,6 +542,7 @@ pub fn check_fits(setting: &Setting, shown: &str, workload: Workload) -> Result<
 }
 
 const ADDRESS: &str = "an address such as \"10.0.0.1\" or \"fd00::1\"";
+const PORT: &str = "a port from 1 to 65535";
 const PORTS: &str = "a port from 1 to 65535, or a range such as \"40000-40100\"";
 const CPUS: &str = "CPU numbers, each once, such as \"0\", \"1,2\" or \"0-3\"";
 const NAME: &str = "one name of 1 to 15 letters";
@@ -595,13 +596,9 @@ fn receive_mode(text: &str) -> Option<Mode> {
     Mode::named(Role::Receiver, text)
 }
 
-/// A single port is the first of a range with one port for each flow.
+/// All flows come to one port.
 fn receiver_ports(text: &str) -> Option<Ports> {
-    let mut ports = Ports::parse(text)?;
-    if !text.contains('-') {
-        ports.last = u16::MAX;
-    }
-    Some(ports)
+    Ports::parse(text).filter(|ports| ports.count() == 1)
 }
 
 /// The values of a setting, which are those of a field of the conditions.
@@ -866,8 +863,8 @@ settings! {
             "Interface to bind the receiver's sockets to (SO_BINDTODEVICE; default: none)",
         Part "sender_ports" flag("source-port"), text("PORTS", PORTS, Ports::parse) [.sender.ports], ANY,
             "Local port of the sender, or a range from which each flow takes a free one (default: the kernel's choice)",
-        Part "receiver_ports" letter("port", 'p'), text("PORTS", PORTS, receiver_ports) [.receiver.ports], ANY,
-            "Port that the receiver's first flow listens on, the next flow on the next; or a range (default: the kernel's choice)",
+        Part "receiver_ports" letter("port", 'p'), text("PORT", PORT, receiver_ports) [.receiver.ports], ANY,
+            "Port that the receiver listens on, for all flows (default: the kernel's choice; of a service its own)",
         Part "sender_cpus" flag("sender-cpus"), text("CPUS", CPUS, parse_cpu_list) [.sender.cpus], ANY,
             "CPUs to pin the sender's traffic threads to, in turn (default: one for each endpoint where there are enough)",
         Part "receiver_cpus" flag("receiver-cpus"), text("CPUS", CPUS, parse_cpu_list) [.receiver.cpus], ANY,

@@ -8,9 +8,13 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
+use bitcost_model::firewall::to_open;
 use bitcost_model::protocol::{FailureCause, FromAgent};
 use bitcost_sys::process::wait_ready;
+use bitcost_sys::socket::{TCP_MAXSEG, set_int};
 use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 use rustls::ClientConnection;
 
 use crate::address::HostPort;
@@ -32,6 +36,9 @@ const ANSWER: Duration = Duration::from_secs(15);
 
 /// How often a service is tried that ends the connection before it answers, as one does that has too many.
 const TRIES: u32 = 5;
+
+/// The most bytes of a segment of a control connection.
+const SEGMENT: i32 = 1000;
 
 pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<IpAddr>, Unavailable>;
 
@@ -171,18 +178,39 @@ impl Open {
 
 fn connect(at: &HostPort, resolve: Resolve<'_>) -> Result<TcpStream, Unreached> {
     let silent = |why: String| Unreached::Not(format!("nothing answers there: {why}"));
-    let addresses = resolve(&at.host).map_err(|why| silent(why.0))?;
     let mut errors = vec![];
-    for address in addresses {
-        match TcpStream::connect_timeout(&SocketAddr::new(address, at.port), STEP) {
+    for address in resolve(&at.host).map_err(|why| silent(why.0))? {
+        match connect_to(SocketAddr::new(address, at.port)) {
             Ok(socket) => return Ok(socket),
+            Err(Errno::INPROGRESS) => {
+                errors.push(format!("{address}: no answer in {} s", STEP.as_secs()));
+            }
             Err(error) => errors.push(format!("{address}: {error}")),
         }
     }
-    match errors.is_empty() {
-        true => Err(silent("the host has no address".to_owned())),
-        false => Err(silent(errors.join("; "))),
+    if errors.is_empty() {
+        return Err(silent("the host has no address".to_owned()));
     }
+    Err(silent(format!(
+        "{}; is `bitcost serve` running there, and TCP port {} open? {}",
+        errors.join("; "),
+        at.port,
+        to_open("tcp", at.port)
+    )))
+}
+
+/// A connection whose segments are small in both directions: they pass where full packets vanish.
+fn connect_to(to: SocketAddr) -> Result<TcpStream, Errno> {
+    let family = match to.is_ipv4() {
+        true => AddressFamily::INET,
+        false => AddressFamily::INET6,
+    };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // A kernel that refuses it sends full ones.
+    let _ = set_int(&socket, TCP_MAXSEG, SEGMENT);
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(STEP))?;
+    rustix::net::connect(&socket, &to)?;
+    Ok(TcpStream::from(socket))
 }
 
 fn unreached(error: &io::Error, late: &str) -> Unreached {

@@ -29,6 +29,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Accepted {
     pub socket: TcpStream,
     pub peer: SocketAddr,
+    /// Where its listening socket is.
+    pub listening: SocketAddr,
     /// When its client must have said that it has the link.
     pub until: Instant,
     pub admitted: Admitted,
@@ -45,6 +47,7 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     let Accepted {
         socket,
         peer,
+        listening,
         until,
         admitted,
     } = accepted;
@@ -87,6 +90,7 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
         rules: shared.rules.clone(),
         peer: from,
         local: to,
+        listening,
         device,
     };
     outlast_outages(&greeted.socket);

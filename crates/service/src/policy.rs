@@ -2,13 +2,13 @@
 //! of the rule and the value that it forbids.
 
 use std::fmt::{Arguments, Display};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
 use bitcost_model::host_settings::HostSetting;
-use bitcost_model::place::EndpointPlace;
 use bitcost_model::protocol::{Confinement, Part, Prepare, ToAgent};
+use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +30,6 @@ const BURST: Duration = Duration::from_secs(4);
 
 /// The largest MTU of an interface, that of loopback, in bytes.
 const MTU_MAX: u32 = 65_536;
-
-/// Ports below this number are for services of the host (`ip_unprivileged_port_start`, ip(7)).
-const FIRST_PORT: u16 = 1024;
 
 /// What the service allows, the same for everybody who has its link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +66,8 @@ pub struct Policy {
     pub peer: IpAddr,
     /// The address of this host that the client reached.
     pub local: IpAddr,
+    /// Where the service listens for clients such as this one.
+    pub listening: SocketAddr,
     pub device: String,
 }
 
@@ -77,9 +76,17 @@ impl Policy {
     /// to. `now_ns` is the agent's monotonic clock.
     pub fn judge(&self, mut message: ToAgent, now_ns: u64) -> Result<ToAgent, Refused> {
         self.check(&message, now_ns)?;
+        match &mut message {
+            // A client behind another's address does not know how it is seen here.
+            ToAgent::Route { to } if to.is_unspecified() => *to = self.peer,
+            _ => {}
+        }
         if let ToAgent::Prepare(prepare) = &mut message {
+            let parts = prepare.parts.iter_mut();
+            parts.for_each(|part| part.listen_on = Some(self.local));
             prepare.confinement = Some(Confinement {
                 peer: self.peer,
+                listening: self.listening,
                 max_rate_bps: self.rules.max_rate_bps,
                 max_duration_s: self.rules.max_duration_s,
             });
@@ -95,7 +102,8 @@ impl Policy {
             | ToAgent::End
             | ToAgent::Finish { .. }
             | ToAgent::Stop
-            | ToAgent::Renew => Ok(()),
+            | ToAgent::Renew
+            | ToAgent::Meet { .. } => Ok(()),
             ToAgent::Describe { device } | ToAgent::AddressesOf { device } => {
                 self.interface(device)
             }
@@ -103,7 +111,8 @@ impl Policy {
                 let known = [self.peer, self.local];
                 let rule =
                     format_args!("routes are reported only to {} and {}", known[0], known[1]);
-                require(known.contains(&to.to_canonical()), rule, to)
+                let is_known = to.is_unspecified() || known.contains(&to.to_canonical());
+                require(is_known, rule, to)
             }
             ToAgent::Idle { length_ms } => {
                 let (most, asked) = (IDLE_MAX.as_secs(), f64::from(*length_ms) / 1e3);
@@ -112,10 +121,6 @@ impl Policy {
             }
             ToAgent::TryProfile => profile(true),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
-            ToAgent::Meet { addresses, .. } => addresses
-                .iter()
-                .flatten()
-                .try_for_each(|address| self.data(address.ip())),
             ToAgent::Start(start) => {
                 let wait = Duration::from_nanos(start.begin_ns.saturating_sub(now_ns));
                 let rule = format_args!("a run begins within {} s", BEFORE_BEGIN.as_secs());
@@ -137,14 +142,6 @@ impl Policy {
         let rule = format_args!("interface: {}", allowed.join(", "));
         let shown: String = device.chars().take(15).collect();
         require(is_allowed, rule, format_args!("{shown:?}"))
-    }
-
-    fn data(&self, address: IpAddr) -> Result<(), Refused> {
-        let rule = format_args!(
-            "data is sent only to the address from which the client authenticated, {}",
-            self.peer
-        );
-        require(address.to_canonical() == self.peer, rule, address)
     }
 
     fn prepare(&self, prepare: &Prepare) -> Result<(), Refused> {
@@ -235,19 +232,22 @@ impl Policy {
         own.device
             .as_deref()
             .map_or(Ok(()), |device| self.interface(device))?;
-        let mut addresses = part.listen_on.into_iter().chain(own.address);
+        let opens = part.conditions.workload.makes_connections() && part.role == Role::Sender;
+        require(
+            !opens,
+            format_args!("a service opens no connections"),
+            "some from it: leave out -R, or reach the host by ssh",
+        )?;
+        let named = [&places.sender, &places.receiver].map(|end| end.ports.is_some());
         let rule = format_args!(
-            "data is sent only from the address that the client reached, and received only there, {}",
-            self.local
+            "data come to the service's own port, {}",
+            self.listening.port()
         );
-        addresses
-            .try_for_each(|address| require(address.to_canonical() == self.local, rule, address))?;
-        let first = |place: &EndpointPlace| place.ports.map(|ports| ports.first);
-        let mut ports = [&places.sender, &places.receiver]
-            .into_iter()
-            .filter_map(first);
-        let rule = format_args!("ports are {FIRST_PORT} and above");
-        ports.try_for_each(|port| require(port >= FIRST_PORT, rule, port))
+        require(
+            named == [false; 2] || part.role == Role::Receiver && !named[1],
+            rule,
+            "another: leave out --port, and with -R --source-port",
+        )
     }
 
     pub fn duration(&self) -> Duration {

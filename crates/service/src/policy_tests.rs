@@ -1,6 +1,6 @@
 //! Each rule refuses by its name, with the value that it forbids.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::host_settings::{HostSetting, OFFLOADS, SettingRequest, Sysctl};
@@ -13,6 +13,7 @@ use crate::policy::{Policy, Rules};
 
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
+const LISTENING: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 7351);
 
 /// A run of one flow that this host receives.
 fn prepare() -> Prepare {
@@ -50,6 +51,7 @@ impl Judged {
                 rules,
                 peer: PEER,
                 local: LOCAL,
+                listening: LISTENING,
                 device: "eth0".to_owned(),
             },
             said: String::new(),
@@ -72,12 +74,6 @@ impl Judged {
 
     fn asks(&mut self, what: &str, change: impl FnOnce(&mut Conditions)) {
         self.run(what, |run| change(&mut run.parts[0].conditions));
-    }
-
-    fn meets(&mut self, address: &str) {
-        let addresses = vec![vec![address.parse().expect("an address")]];
-        let origin = None;
-        self.message(address, ToAgent::Meet { addresses, origin });
     }
 }
 
@@ -117,8 +113,6 @@ fn the_usual_rules() {
     by.asks("4 GiB", |c| c.message_size_bytes = u32::MAX);
     by.asks("flows", |c| c.flows = 129);
     by.run("an interface", |run| run.device = "eth1".to_owned());
-    let elsewhere = Some(IpAddr::from([127, 0, 0, 1]));
-    by.run("an address", |run| run.parts[0].listen_on = elsewhere);
     let (first, last) = (22, 22);
     let port = Some(Ports { first, last });
     by.asks("a port", |c| c.places.receiver.ports = port);
@@ -129,10 +123,16 @@ fn the_usual_rules() {
         part.conditions.rate_bps = Some(1);
         run.parts.push(part);
     });
-    for address in ["192.0.2.1:9", "[::ffff:192.0.2.1]:9", "192.0.2.3:9"] {
-        by.meets(address);
-    }
+    by.run("connections from the service", |run| {
+        run.parts[0].role = Role::Sender;
+        run.parts[0].conditions = Conditions::of(Workload::TcpCrr);
+    });
     by.message("the route to the client", ToAgent::Route { to: PEER });
+    let to = Ipv4Addr::UNSPECIFIED.into();
+    by.message(
+        "the route to the client as it is seen",
+        ToAgent::Route { to },
+    );
     let to = [8, 8, 8, 8].into();
     by.message("a route to others", ToAgent::Route { to });
     for begin_ns in [1_000_000_000, 61_000_000_000] {
@@ -194,11 +194,6 @@ fn named_settings_and_interfaces() {
     several.asks("of the other host", of_eth1(Some(Role::Sender)));
     let eth1 = Some("eth1".to_owned());
     several.asks("bound to eth1", |c| c.places.receiver.device = eth1);
-    several.run("sent from another address", |run| {
-        let part = &mut run.parts[0];
-        (part.role, part.listen_on) = (Role::Sender, None);
-        part.conditions.places.sender.address = Some([198, 51, 100, 1].into());
-    });
     insta::assert_snapshot!(one.said + &several.said);
 }
 
@@ -206,11 +201,13 @@ fn named_settings_and_interfaces() {
 fn the_agent_is_held_to_the_rules_whatever_the_client_says() {
     let said = Confinement {
         peer: [203, 0, 113, 1].into(),
+        listening: "203.0.113.2:22".parse().expect("an address"),
         max_rate_bps: None,
         max_duration_s: u32::MAX,
     };
     let mut run = prepare();
     run.confinement = Some(said);
+    run.parts[0].listen_on = None;
     run.parts[0].conditions.rate_bps = Some(1000);
     let by = Judged::by(Rules {
         max_rate_bps: Some(1_000_000),
@@ -222,8 +219,10 @@ fn the_agent_is_held_to_the_rules_whatever_the_client_says() {
     };
     let wanted = Confinement {
         peer: PEER,
+        listening: LISTENING,
         max_rate_bps: Some(1_000_000),
         max_duration_s: 600,
     };
     assert_eq!(prepare.confinement, Some(wanted));
+    assert_eq!(prepare.parts[0].listen_on, Some(LOCAL));
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
@@ -9,8 +10,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bitcost_sys::process::wait_ready;
-use bitcost_sys::socket::{TCP_MAXSEG, is_passing, set_int};
+use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
 use crate::connection::{self, Accepted};
 use crate::front::OPENING;
@@ -37,25 +39,76 @@ const LOOK: Duration = Duration::from_millis(100);
 /// A pause where no connection can be taken, such as for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The most bytes of a segment of control connections, in both directions: they pass where full packets vanish.
-const SEGMENT: i32 = 1000;
-
+/// A service at one port, for connections of clients; its agents take those of data at the same port.
 pub struct Service {
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
+}
+
+/// A socket at an address which no other program has, or beside the one that `shares` it with its user's processes.
+fn bound(address: SocketAddr, kind: SocketType, shares: bool) -> io::Result<OwnedFd> {
+    let socket = socket_with(
+        match address.is_ipv4() {
+            true => AddressFamily::INET,
+            false => AddressFamily::INET6,
+        },
+        kind,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    if kind == SocketType::STREAM {
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        sockopt::set_socket_reuseport(&socket, shares)?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    Ok(socket)
 }
 
 impl Service {
-    pub fn open(address: SocketAddr) -> io::Result<Service> {
-        let listener = TcpListener::bind(address)?;
-        set_int(&listener, TCP_MAXSEG, SEGMENT)?;
-        // Called a second time only to let more connections wait.
-        rustix::net::listen(&listener, BACKLOG)?;
-        listener.set_nonblocking(true)?;
-        Ok(Service { listener })
+    /// Listens at these addresses, at the port of the first.
+    ///
+    /// # Errors
+    /// With the protocol, when the port cannot be had for data, too.
+    pub fn open(addresses: &[SocketAddr]) -> Result<Service, (&'static str, io::Error)> {
+        let mut listeners: Vec<TcpListener> = Vec::new();
+        let mut port = None;
+        for address in addresses {
+            let address = SocketAddr::new(address.ip(), port.unwrap_or(address.port()));
+            let socket = bound(address, SocketType::STREAM, false);
+            let listening = socket.and_then(|socket| {
+                // From here on agents may listen beside it.
+                sockopt::set_socket_reuseport(&socket, true)?;
+                rustix::net::listen(&socket, BACKLOG)?;
+                Ok(TcpListener::from(socket))
+            });
+            let listener = listening.map_err(|error| ("TCP", error))?;
+            let address = listener.local_addr().map_err(|error| ("TCP", error))?;
+            bound(address, SocketType::DGRAM, false).map_err(|error| ("UDP", error))?;
+            port = Some(address.port());
+            listeners.push(listener);
+        }
+        Ok(Service { listeners })
     }
 
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    /// Gives its sockets to a user, whose processes may then share the port.
+    pub fn give_to(&self, user: u32) -> io::Result<()> {
+        let user = Some(rustix::fs::Uid::from_raw(user));
+        let mut listeners = self.listeners.iter();
+        Ok(listeners.try_for_each(|listener| rustix::fs::fchown(listener, user, None))?)
+    }
+
+    /// Whether this process, and so its agents, may bind to the port.
+    pub fn check_port(&self) -> io::Result<()> {
+        self.addresses()
+            .try_for_each(|address| bound(address, SocketType::STREAM, true).map(drop))
+    }
+
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.listeners
+            .iter()
+            .filter_map(|listener| listener.local_addr().ok())
     }
 
     /// Serves whoever shows the link of this key, by these rules, until `stop` is set. All agents are gone when this returns.
@@ -78,7 +131,7 @@ impl Service {
             events,
             stop,
         });
-        let accepting = std::thread::spawn(move || accept(&self.listener, &shared));
+        let accepting = std::thread::spawn(move || accept(&self.listeners, &shared));
         // The channel ends with the last connection.
         told.into_iter().for_each(tell);
         let _ = accepting.join();
@@ -86,7 +139,7 @@ impl Service {
 }
 
 /// Takes connections until the service is stopped, and waits for their ends.
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listeners: &[TcpListener], shared: &Arc<Shared>) {
     let places = Arc::<Places>::default();
     let mut connections: Vec<JoinHandle<()>> = Vec::new();
     while !shared.is_stopping() {
@@ -94,23 +147,29 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         for ended in connections.extract_if(.., |connection| connection.is_finished()) {
             let _ = ended.join();
         }
-        let mut fds = [PollFd::new(listener, PollFlags::IN)];
+        let mut fds: Vec<PollFd> = listeners
+            .iter()
+            .map(|listener| PollFd::new(listener, PollFlags::IN))
+            .collect();
         if connections.len() >= CONNECTIONS_MAX || wait_ready(&mut fds, Some(LOOK)).is_err() {
             std::thread::sleep(PAUSE);
             continue;
         }
-        let accepted = listener.accept().and_then(|(socket, peer)| {
-            Ok(Accepted {
-                admitted: places.admit(peer.ip(), &socket)?,
-                socket,
-                peer,
-                until: Instant::now() + OPENING,
-            })
-        });
-        match accepted {
-            Ok(accepted) => connections.extend(start(shared.clone(), accepted)),
-            Err(error) if is_passing(&error) => {}
-            Err(_) => std::thread::sleep(PAUSE),
+        for listener in listeners {
+            let accepted = listener.accept().and_then(|(socket, peer)| {
+                Ok(Accepted {
+                    admitted: places.admit(peer.ip(), &socket)?,
+                    listening: listener.local_addr()?,
+                    socket,
+                    peer,
+                    until: Instant::now() + OPENING,
+                })
+            });
+            match accepted {
+                Ok(accepted) => connections.extend(start(shared.clone(), accepted)),
+                Err(error) if is_passing(&error) => {}
+                Err(_) => std::thread::sleep(PAUSE),
+            }
         }
     }
     places.end();

@@ -43,8 +43,8 @@ impl Served {
         let folder = tempfile::tempdir().expect("a folder");
         let own = OwnKey::of_folder(&folder.path().join("service"), false).expect("a key");
         let stop = Arc::new(AtomicBool::new(false));
-        let service = Service::open(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a service");
-        let address = service.address().expect("an address");
+        let service = Service::open(&[SocketAddr::from(([127, 0, 0, 1], 0))]).expect("a service");
+        let address = service.addresses().next().expect("an address");
         let link = Link {
             at: HostPort {
                 host: address.ip().to_string(),

@@ -36,21 +36,51 @@ fn open(address: SocketAddr, conditions: &Conditions) -> Result<OwnedFd, Traffic
     Ok(socket)
 }
 
-/// A receiver's socket, bound to the requested port, or one that the kernel chooses; with its address.
-pub fn receiver(
-    address: IpAddr,
+/// A socket to listen with, bound to this address and no other program's; port 0 is one that the kernel chooses. Returns its
+/// address.
+pub fn listener(
+    address: SocketAddr,
     conditions: &Conditions,
+    place: Option<&EndpointPlace>,
 ) -> Result<(OwnedFd, SocketAddr), TrafficError> {
-    let place = &conditions.places.receiver;
-    let address = SocketAddr::new(address, place.ports.map_or(0, |ports| ports.first));
     let socket = open(address, conditions)?;
-    to_device(&socket, place)?;
+    place.map_or(Ok(()), |place| to_device(&socket, place))?;
     if address.port() != 0 && !conditions.workload.is_datagram() {
         // Allows a port that connections of an earlier run still hold (socket(7)).
         sockopt::set_socket_reuseaddr(&socket, true)
             .map_err(TrafficError::errno("SO_REUSEADDR"))?;
     }
-    bind(&socket, &address).map_err(|error| bind_error(&address.to_string(), error))?;
+    bound(socket, address)
+}
+
+/// A TCP socket at the address at which this user's service listens.
+pub fn beside(
+    address: SocketAddr,
+    conditions: &Conditions,
+) -> Result<(OwnedFd, SocketAddr), TrafficError> {
+    let socket = open(address, conditions)?;
+    sockopt::set_socket_reuseport(&socket, true).map_err(TrafficError::errno("SO_REUSEPORT"))?;
+    bound(socket, address)
+}
+
+/// One more UDP socket at an address that has a listening one, for one flow.
+pub fn again(
+    address: SocketAddr,
+    conditions: &Conditions,
+    role: Role,
+) -> Result<OwnedFd, TrafficError> {
+    let socket = open(address, conditions)?;
+    to_device(&socket, conditions.places.end(role))?;
+    sockopt::set_socket_reuseport(&socket, true).map_err(TrafficError::errno("SO_REUSEPORT"))?;
+    bound(socket, address).map(|(socket, _)| socket)
+}
+
+fn bound(socket: OwnedFd, address: SocketAddr) -> Result<(OwnedFd, SocketAddr), TrafficError> {
+    let protocol = match sockopt::socket_type(&socket) {
+        Ok(SocketType::DGRAM) => "UDP",
+        _ => "TCP",
+    };
+    bind(&socket, &address).map_err(|error| bind_error(&format!("{protocol} {address}"), error))?;
     let own = getsockname(&socket).and_then(SocketAddr::try_from);
     let own = own.map_err(TrafficError::errno("the socket's own address"))?;
     Ok((socket, own))
@@ -94,7 +124,7 @@ fn bind_sender(
         .map_or(Ok(()), |address| to_address(socket, address))
 }
 
-fn to_device(socket: impl AsFd, place: &EndpointPlace) -> Result<(), TrafficError> {
+pub fn to_device(socket: impl AsFd, place: &EndpointPlace) -> Result<(), TrafficError> {
     let Some(device) = &place.device else {
         return Ok(());
     };
@@ -182,13 +212,7 @@ pub fn in_effect(socket: impl AsFd, conditions: &Conditions, role: Role) -> Vec<
     let (places, place) = (&conditions.places, conditions.places.end(role));
     let of_endpoint = |what: &str| format!("{}_{what}", role.name());
     let version = IpVersion::of(own.ip());
-    let ports = match role {
-        Role::Sender => place.ports,
-        Role::Receiver => place.ports.map(|ports| Ports {
-            last: ports.first,
-            ..ports
-        }),
-    };
+    let ports = place.ports;
     let port = match ports.filter(|ports| ports.has(own.port())) {
         Some(ports) => ports.to_string(),
         None => own.port().to_string(),

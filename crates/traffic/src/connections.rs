@@ -224,17 +224,20 @@ impl Acceptor {
     pub fn new(
         conditions: &Conditions,
         first: TcpStream,
-        listener: TcpListener,
+        listener: Option<TcpListener>,
     ) -> Result<Acceptor, TrafficError> {
+        let listener = listener.ok_or_else(|| {
+            TrafficError::Peer(
+                "connections of a run are opened by its sender alone, so the receiver must be the one that listens"
+                    .to_owned(),
+            )
+        })?;
         let peer = first
             .peer_addr()
             .map_err(TrafficError::system("the sender's address"))?
             .ip()
             .to_canonical();
         let spins = conditions.waiting == Waiting::Spin;
-        listener
-            .set_nonblocking(spins)
-            .map_err(TrafficError::system("set whether accepting waits"))?;
         // Accepted connections inherit this timeout.
         set_socket_timeout(&listener, Timeout::Recv, Some(QUIET))
             .map_err(TrafficError::errno("SO_RCVTIMEO"))?;
@@ -246,6 +249,14 @@ impl Acceptor {
             peer,
             patience,
         })
+    }
+
+    /// Sets how long accepting waits, once no first connection is awaited at the listening socket any more.
+    pub fn begin(&self) -> Result<(), TrafficError> {
+        let spins = self.conditions.waiting == Waiting::Spin;
+        self.listener
+            .set_nonblocking(spins)
+            .map_err(TrafficError::system("set whether accepting waits"))
     }
 
     /// The client's next connection; absent when the client is done or the run was stopped.

@@ -2,175 +2,294 @@
 //! reports.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::protocol::Peer;
+use bitcost_model::conditions::Conditions;
+use bitcost_model::protocol::{Confinement, Peer};
 use bitcost_model::record::{FlowRecord, Role, SocketSizes};
+use rustix::net::sockopt;
 
-use crate::accept::BACKLOG;
+use crate::accept::{Accepting, BACKLOG};
 use crate::control::Control;
+use crate::datagrams::quiet;
+use crate::firewall::to_open_here;
 use crate::flow::{Flow, Made, Ready, Sent, Traffic, TrafficError};
-use crate::handshake::Token;
-use crate::workload::{Endpoints, Run, TcpServer, UdpServer};
-use crate::{binding, endpoints, iperf3, options, tcp, tcp_stream, udp, udp_stream};
+use crate::handshake::{Came, Cookies, FlowId, Token, answer_udp, await_cookie, opening};
+use crate::workload::{Endpoints, Run};
+use crate::{binding, congestion, endpoints, iperf3, options, tcp, udp};
 
-pub struct Pending {
-    listening: Listening,
+/// The socket at which this endpoint waits for the flows of one part, or of all parts of its protocol.
+pub struct Listening {
+    socket: Socket,
     address: SocketAddr,
-    conditions: Conditions,
     token: Token,
     only: Option<IpAddr>,
+    /// Whether the flows of several parts come here: their options are those of what is accepted.
+    is_shared: bool,
 }
 
-enum Listening {
-    Tcp(TcpListener, TcpServer),
-    Udp(UdpSocket, UdpServer),
+enum Socket {
+    Tcp(Accepting),
+    /// With the flows that were opened and nobody has taken.
+    Udp(UdpSocket, Cookies, Vec<(FlowId, SocketAddr, UdpSocket)>),
 }
 
-/// Opens the receiver's socket on `address`; the port is the first of those that the run asks
-/// for, or the kernel's choice.
+/// Listens for the flows of parts of one protocol, at this address, for the endpoint that opens them. A service has them at
+/// its own port, for its client alone; another run at the port that it asks for, or one that the kernel chooses.
 pub fn listen(
-    conditions: &Conditions,
+    parts: &[&Conditions],
     address: IpAddr,
     token: Token,
-) -> Result<Pending, TrafficError> {
-    let (socket, own) = binding::receiver(address, conditions)?;
-    let listening = match endpoints(conditions.workload) {
-        Endpoints::Tcp { server, .. } => {
-            let asked = format!("listen on TCP {address}");
-            rustix::net::listen(&socket, BACKLOG).map_err(TrafficError::errno(asked))?;
-            Listening::Tcp(socket.into(), server)
-        }
-        Endpoints::Udp { server, .. } => Listening::Udp(socket.into(), server),
+    service: Option<&Confinement>,
+) -> Result<Listening, TrafficError> {
+    let is_shared = parts.len() > 1;
+    let first = parts.first().ok_or_else(no_part)?;
+    let conditions = match is_shared {
+        false => Conditions::clone(first),
+        true => Conditions {
+            workload: first.workload,
+            ..Conditions::default()
+        },
     };
-    Ok(Pending {
-        listening,
+    let is_tcp = !conditions.workload.is_datagram();
+    let (socket, own) = match service {
+        Some(of) if is_tcp => binding::beside(of.listening, &conditions)?,
+        Some(of) => {
+            let own = SocketAddr::new(address, of.listening.port());
+            binding::listener(own, &conditions, None)?
+        }
+        None => {
+            let place = &conditions.places.receiver;
+            let own = SocketAddr::new(address, place.ports.map_or(0, |ports| ports.first));
+            binding::listener(own, &conditions, Some(place))?
+        }
+    };
+    let socket = match is_tcp {
+        true => {
+            let asked = format!("listen on TCP {own}");
+            rustix::net::listen(&socket, BACKLOG).map_err(TrafficError::errno(asked))?;
+            if let Some(of) = service {
+                bitcost_sys::steer::second_takes(&socket, of.peer).map_err(
+                    TrafficError::system("have the client's connections led to its test"),
+                )?;
+            }
+            let accepting = Accepting::of(socket.into());
+            Socket::Tcp(accepting.map_err(TrafficError::system("O_NONBLOCK"))?)
+        }
+        false => {
+            // Bound alone, so that no other program has the port; the socket of each flow is bound to it, too.
+            sockopt::set_socket_reuseport(&socket, true)
+                .map_err(TrafficError::errno("SO_REUSEPORT"))?;
+            Socket::Udp(socket.into(), Cookies::default(), Vec::new())
+        }
+    };
+    Ok(Listening {
+        socket,
         address: own,
-        conditions: conditions.clone(),
         token,
-        only: None,
+        only: service.map(|of| of.peer),
+        is_shared,
     })
 }
 
-impl Pending {
-    /// The same receiver, which takes its sender from this address alone, where there is one: a
-    /// connection of another is closed, a datagram of another not answered.
-    #[must_use]
-    pub fn only_from(self, only: Option<IpAddr>) -> Pending {
-        Pending { only, ..self }
-    }
+fn no_part() -> TrafficError {
+    TrafficError::Peer("a socket for no part of the run".to_owned())
+}
 
+/// One endpoint of a flow, to be made.
+#[derive(Clone, Copy)]
+pub struct End<'a> {
+    pub id: FlowId,
+    pub role: Role,
+    pub conditions: &'a Conditions,
+}
+
+impl Listening {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub fn accept(self, patience: Duration) -> Result<Ready, TrafficError> {
-        let Pending {
-            listening,
-            address,
-            conditions,
-            token,
-            only,
-        } = self;
-        let run = Run {
-            conditions: &conditions,
-            token: &token,
-            peer: Peer::Bitcost,
-        };
-        let (socket, made) = match listening {
-            Listening::Tcp(listener, server) => {
-                let stream =
-                    tcp::accept_sender(&listener, &conditions, address, &token, only, patience)?;
-                // Shutting it down ends the wait for a connection.
-                let socket = match conditions.workload.makes_connections() {
-                    true => second(&listener)?,
-                    false => second(&stream)?,
-                };
-                (socket, server(&run, stream, listener)?)
+    /// Takes the flow that the other endpoint opens, before the deadline.
+    pub fn accept(&mut self, end: End, deadline: Instant) -> Result<Ready, TrafficError> {
+        let patience = deadline.saturating_duration_since(Instant::now());
+        let mut came = Came::default();
+        let taken = self.take(end, (deadline, &mut came));
+        taken.unwrap_or_else(|error| Err(self.nobody_came(patience, came, &error)))
+    }
+
+    /// As [`Listening::accept`]; the outer error is that nobody came.
+    fn take(
+        &mut self,
+        end: End,
+        (deadline, came): (Instant, &mut Came),
+    ) -> io::Result<Result<Ready, TrafficError>> {
+        let (token, only, is_shared) = (self.token, self.only, self.is_shared);
+        Ok(match &mut self.socket {
+            Socket::Tcp(accepting) => {
+                let stream = accepting.take((&token, end.id), only, (deadline, came))?;
+                let adopted = adopt(&stream, end, (is_shared, only.is_some()));
+                adopted.and_then(|()| {
+                    of_tcp(
+                        (end, Peer::Bitcost),
+                        &token,
+                        stream,
+                        Some(&accepting.listener),
+                    )
+                })
             }
-            Listening::Udp(socket, server) => {
-                udp::await_sender((&socket, &conditions), address, &token, only, patience)?;
-                (second(&socket)?, server(&run, socket)?)
-            }
+            Socket::Udp(listener, cookies, opened) => loop {
+                if let Some(at) = opened.iter().position(|(id, ..)| *id == end.id) {
+                    let (_, peer, socket) = opened.swap_remove(at);
+                    return Ok(of_udp((end, Peer::Bitcost), &token, socket, peer));
+                }
+                let (id, peer) = await_cookie(listener, (&token, cookies), only, (deadline, came))?;
+                let is_open = opened.iter().any(|(other, ..)| *other == id);
+                // The flows of a part come in any order, those of the next part later.
+                if is_open || id.part != end.id.part || id.flow >= end.conditions.flows as u16 {
+                    continue;
+                }
+                match binding::again(self.address, end.conditions, end.role) {
+                    Ok(socket) => {
+                        let socket = UdpSocket::from(socket);
+                        answer_udp(&socket, peer, (id, &token), deadline)?;
+                        opened.push((id, peer, socket));
+                    }
+                    Err(error) => break Err(error),
+                }
+            },
+        })
+    }
+
+    /// The error of an endpoint to which no other has shown the run's token, by what came to it instead.
+    fn nobody_came(&self, patience: Duration, came: Came, error: &io::Error) -> TrafficError {
+        let (protocol, address) = match self.socket {
+            Socket::Tcp(_) => ("tcp", self.address),
+            Socket::Udp(..) => ("udp", self.address),
         };
-        Ok(ready(socket, made, &conditions, Role::Receiver))
+        let (name, port) = (protocol.to_uppercase(), address.port());
+        let within = format!(
+            "to {name} port {port} of {} within {patience:.0?}",
+            address.ip()
+        );
+        let is_late = error.kind() == io::ErrorKind::TimedOut;
+        let reason = match self.only {
+            _ if is_late && !came.from_peer && !came.from_others => format!(
+                "nothing of the other endpoint came {within}: {}",
+                to_open_here(protocol, port)
+            ),
+            Some(only) if !came.from_peer => format!(
+                "data are taken only from the address from which the client authenticated, {only}: nothing from there came {within}, but from others"
+            ),
+            _ => format!("nobody who came {within} showed the run's token: {error}"),
+        };
+        TrafficError::Unreached(reason)
     }
 }
 
-/// Connects the sender to the receiver and sends the run's token. A receiver of datagrams answers
-/// with it before this returns; one of TCP sends nothing back.
-pub fn connect(
-    conditions: &Conditions,
-    peer: SocketAddr,
-    token: Token,
-    patience: Duration,
-) -> Result<Ready, TrafficError> {
-    let run = Run {
-        conditions,
-        token: &token,
-        peer: Peer::Bitcost,
-    };
-    let (socket, made) = match endpoints(conditions.workload) {
-        Endpoints::Tcp { client, .. } => {
-            let stream = tcp::connect(conditions, peer, &token, patience)?;
-            (second(&stream)?, client(&run, stream, peer)?)
-        }
-        Endpoints::Udp { client, .. } => {
-            let socket = udp::connect(conditions, peer, &token, patience)?;
-            (second(&socket)?, client(&run, socket, peer)?)
-        }
-    };
-    Ok(ready(socket, made, conditions, Role::Sender))
+/// What a connection takes over from its listening socket is that of its part where the socket is shared; a service's own is
+/// bound to no interface.
+fn adopt(
+    stream: &TcpStream,
+    end: End,
+    (is_shared, is_of_service): (bool, bool),
+) -> Result<(), TrafficError> {
+    if is_shared {
+        options::set(stream, end.conditions, true)?;
+    }
+    if is_of_service {
+        binding::to_device(stream, end.conditions.places.end(end.role))?;
+    }
+    congestion::ask(stream, end.conditions)
 }
 
-/// Connects an endpoint of either role to an iperf3 server: the server waits for a connection for
-/// each flow, and takes those of which it receives first.
-pub fn join_iperf3(
-    conditions: &Conditions,
-    role: Role,
-    peer: SocketAddr,
+/// Opens a flow at the other endpoint and sends the run's token, or to an iperf3 server its cookie. Over UDP the other answers
+/// before this returns; over TCP it sends nothing back.
+pub fn connect(
+    end: End,
+    (other, peer): (Peer, SocketAddr),
     token: Token,
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
-    // The address and ports of this host are those of its role.
-    let conditions = match role {
-        Role::Sender => conditions,
-        Role::Receiver => &Conditions {
-            places: conditions.places.turned(),
-            ..conditions.clone()
-        },
+    // The address and ports of this host are those of its role; the ports are those of the end that connects.
+    let turned = (end.role == Role::Receiver).then(|| Conditions {
+        places: end.conditions.places.turned(),
+        ..end.conditions.clone()
+    });
+    let conditions = turned.as_ref().unwrap_or(end.conditions);
+    let (opening, cookie) = (opening(end.id, &token), iperf3::cookie(&token));
+    if end.conditions.workload.is_datagram() {
+        let socket = match other {
+            Peer::Bitcost => udp::connect(conditions, peer, &opening, patience)?,
+            Peer::Iperf3 => udp::join_iperf3(conditions, peer, patience)?,
+        };
+        return of_udp((end, other), &token, socket, peer);
+    }
+    let first = match other {
+        Peer::Bitcost => &opening[..],
+        Peer::Iperf3 => &cookie,
+    };
+    let stream = tcp::connect(conditions, peer, first, patience)?;
+    of_tcp((end, other), &token, stream, None)
+}
+
+fn of_tcp(
+    (end, peer): (End, Peer),
+    token: &Token,
+    stream: TcpStream,
+    listener: Option<&TcpListener>,
+) -> Result<Ready, TrafficError> {
+    let conditions = end.conditions;
+    let Endpoints::Tcp { client, server } = endpoints(conditions.workload) else {
+        return Err(no_part());
     };
     let run = Run {
         conditions,
-        token: &token,
-        peer: Peer::Iperf3,
+        token,
+        peer,
     };
-    let (socket, made) = match conditions.workload {
-        Workload::TcpStream => {
-            let stream = tcp::connect(conditions, peer, &iperf3::cookie(&token), patience)?;
-            let made = match role {
-                Role::Sender => tcp_stream::client,
-                Role::Receiver => tcp_stream::receiver,
-            };
-            (second(&stream)?, made(&run, stream)?)
-        }
-        Workload::UdpStream => {
-            let socket = udp::join_iperf3(conditions, peer, patience)?;
-            let made = match role {
-                Role::Sender => udp_stream::client,
-                Role::Receiver => udp_stream::server,
-            };
-            (second(&socket)?, made(&run, socket)?)
-        }
-        other => {
-            let name = other.info().short_name;
-            return Err(TrafficError::Peer(format!("iperf3 has no {name}")));
-        }
+    let accepts = conditions.workload.makes_connections() && end.role == Role::Receiver;
+    let listener = listener.filter(|_| accepts).map(TcpListener::try_clone);
+    let listener = listener.transpose();
+    let listener = listener.map_err(TrafficError::system("duplicate the socket"))?;
+    // Shutting it down ends the wait for a connection.
+    let socket = match &listener {
+        Some(listener) => second(listener)?,
+        None => second(&stream)?,
     };
-    Ok(ready(socket, made, conditions, Role::Sender))
+    let made = match (end.role, stream.peer_addr()) {
+        (Role::Sender, Ok(peer)) => client(&run, stream, peer)?,
+        (Role::Sender, Err(error)) => return Err(TrafficError::system("its address")(error)),
+        (Role::Receiver, _) => server(&run, stream, listener)?,
+    };
+    Ok(ready(socket, made, conditions, end.role))
+}
+
+fn of_udp(
+    (end, peer): (End, Peer),
+    token: &Token,
+    socket: UdpSocket,
+    address: SocketAddr,
+) -> Result<Ready, TrafficError> {
+    let conditions = end.conditions;
+    let Endpoints::Udp { client, server } = endpoints(conditions.workload) else {
+        return Err(no_part());
+    };
+    let run = Run {
+        conditions,
+        token,
+        peer,
+    };
+    socket
+        .set_read_timeout(Some(quiet(conditions)))
+        .map_err(TrafficError::system("SO_RCVTIMEO"))?;
+    let handle = second(&socket)?;
+    let made = match end.role {
+        Role::Sender => client(&run, socket, address)?,
+        Role::Receiver => server(&run, socket)?,
+    };
+    Ok(ready(handle, made, conditions, end.role))
 }
 
 fn second(socket: impl AsFd) -> Result<OwnedFd, TrafficError> {

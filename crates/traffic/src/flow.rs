@@ -17,9 +17,9 @@ pub enum TrafficError {
     },
     #[error("{0}")]
     Peer(String),
-    /// Nobody showed the run's token from the only address that is allowed.
+    /// The endpoints did not reach each other.
     #[error("{0}")]
-    OtherAddress(String),
+    Unreached(String),
 }
 
 impl TrafficError {

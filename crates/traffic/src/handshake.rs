@@ -1,5 +1,5 @@
-//! The token by which the two endpoints of a run authenticate each other, and over UDP the proof
-//! that each can be reached at its address.
+//! The greeting with which the endpoint that opens a flow names it and shows the run's token, and over UDP the
+//! proof that it can be reached at its address.
 //!
 //! Anybody can write another host's address into a datagram, and the client of a service chooses the
 //! token itself. So a receiver answers the token with one datagram of the same length, which carries
@@ -20,11 +20,18 @@ pub const TOKEN_BYTES: usize = 16;
 /// A random number that the controller draws for each run; only both endpoints know it.
 pub type Token = [u8; TOKEN_BYTES];
 
-/// Length of a datagram of the handshake: a header, and the token or the cookie.
-const GREETING_BYTES: usize = 8 + TOKEN_BYTES;
+/// Length of a greeting: a header, and the token or the cookie.
+pub const GREETING_BYTES: usize = 8 + TOKEN_BYTES;
 
-/// First byte of a header of the handshake instead of a message.
+/// First byte of a greeting's header, instead of a message or of TLS.
 pub const HELLO_MARK: u8 = 0xBF;
+
+/// A flow of a run: the number of its part, and its own number in that part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowId {
+    pub part: u8,
+    pub flow: u16,
+}
 
 /// The second byte of a datagram that carries the token, and of one that carries a cookie.
 const TOKEN: u8 = 0;
@@ -40,29 +47,50 @@ const COPIES: Duration = Duration::from_millis(2);
 /// The time after which a sender repeats what was not answered.
 const REPEAT: Duration = Duration::from_millis(100);
 
-type Greeting = [u8; GREETING_BYTES];
+pub type Greeting = [u8; GREETING_BYTES];
 
 pub fn is_greeting(datagram: &[u8]) -> bool {
-    matches!(datagram, [HELLO_MARK, TOKEN | COOKIE, rest @ ..] if rest.starts_with(&[0; 6]))
+    matches!(datagram, [HELLO_MARK, TOKEN | COOKIE, _, _, _, 0, 0, 0, ..])
 }
 
-fn greeting(kind: u8, secret: &Token) -> Greeting {
+/// What the endpoint that opens a flow sends first.
+pub fn opening(id: FlowId, token: &Token) -> Greeting {
+    greeting(TOKEN, id, token)
+}
+
+/// The flow that a greeting with this token opens; absent for anything else.
+pub fn opened(greeting: &[u8], token: &Token) -> Option<FlowId> {
+    let id = named(greeting)?;
+    (greeting == opening(id, token)).then_some(id)
+}
+
+fn named(greeting: &[u8]) -> Option<FlowId> {
+    let [_, _, part, high, low, ..] = *greeting else {
+        return None;
+    };
+    let flow = u16::from_be_bytes([high, low]);
+    Some(FlowId { part, flow })
+}
+
+fn greeting(kind: u8, id: FlowId, secret: &Token) -> Greeting {
     let mut datagram = [0; GREETING_BYTES];
-    (datagram[0], datagram[1]) = (HELLO_MARK, kind);
+    (datagram[0], datagram[1], datagram[2]) = (HELLO_MARK, kind, id.part);
+    datagram[3..5].copy_from_slice(&id.flow.to_be_bytes());
     datagram[8..].copy_from_slice(secret);
     datagram
 }
 
 /// Makes the cookies of one receiver, which nobody can tell without a secret of this process.
-struct Cookies(RandomState);
+#[derive(Default)]
+pub struct Cookies(RandomState);
 
 impl Cookies {
-    fn of(&self, address: SocketAddr) -> Greeting {
+    fn of(&self, address: SocketAddr) -> Token {
         let half = |half: u8| self.0.hash_one((half, address)).to_be_bytes();
         let mut cookie = Token::default();
         cookie[..8].copy_from_slice(&half(0));
         cookie[8..].copy_from_slice(&half(1));
-        greeting(COOKIE, &cookie)
+        cookie
     }
 }
 
@@ -71,10 +99,10 @@ pub fn is_allowed(address: IpAddr, only: Option<IpAddr>) -> bool {
     only.is_none_or(|only| only.to_canonical() == address.to_canonical())
 }
 
-/// What came to a receiver to which no sender has shown the run's token.
+/// What came to an endpoint to which the other has not shown the run's token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Came {
-    pub from_sender: bool,
+    pub from_peer: bool,
     /// From an address that is not allowed.
     pub from_others: bool,
 }
@@ -83,25 +111,20 @@ impl Came {
     /// Notes that something came from this address; false where it may not.
     pub fn note(&mut self, address: IpAddr, only: Option<IpAddr>) -> bool {
         let is_allowed = is_allowed(address, only);
-        self.from_sender |= is_allowed;
+        self.from_peer |= is_allowed;
         self.from_others |= !is_allowed;
         is_allowed
     }
 }
 
-/// Waits for the sender's token and then for the cookie that its address was sent, connects the
-/// socket to it, discards the datagrams that were received until then, and answers with the token,
-/// several times. Where `only` names an address, what comes from others is not answered. The sender
-/// sends nothing else before that answer.
-pub fn answer_udp(
+/// Waits for a token, which is answered with a cookie for the address that it came from, and then for that cookie: returns the
+/// address, and the flow that it opens. Where `only` names an address, what comes from others is not answered.
+pub fn await_cookie(
     socket: &UdpSocket,
-    token: &Token,
+    (token, cookies): (&Token, &Cookies),
     only: Option<IpAddr>,
-    patience: Duration,
-    came: &mut Came,
-) -> io::Result<SocketAddr> {
-    let deadline = Instant::now() + patience;
-    let (wanted, cookies) = (greeting(TOKEN, token), Cookies(RandomState::new()));
+    (deadline, came): (Instant, &mut Came),
+) -> io::Result<(FlowId, SocketAddr)> {
     let mut datagram = [0; GREETING_BYTES + 1];
     loop {
         socket.set_read_timeout(Some(time_left(deadline)?))?;
@@ -112,19 +135,32 @@ pub fn answer_udp(
         if !came.note(peer.ip(), only) {
             continue;
         }
-        let cookie = cookies.of(peer);
-        if datagram[..length] == wanted {
+        let (datagram, cookie) = (&datagram[..length], cookies.of(peer));
+        if let Some(id) = opened(datagram, token) {
             // A lost or refused one is asked for again.
-            let _ = socket.send_to(&cookie, peer);
-        } else if datagram[..length] == cookie {
-            socket.connect(peer)?;
-            drop_queued(socket, deadline)?;
-            for _ in 0..ANSWERS {
-                socket.send(&wanted)?;
-            }
-            return Ok(peer);
+            let _ = socket.send_to(&greeting(COOKIE, id, &cookie), peer);
+        } else if let Some(id) = named(datagram)
+            && *datagram == greeting(COOKIE, id, &cookie)
+        {
+            return Ok((id, peer));
         }
     }
+}
+
+/// Connects the socket to the address that returned its cookie, discards the datagrams that were received until then, and answers
+/// with the token, several times. The other endpoint sends nothing else before that answer.
+pub fn answer_udp(
+    socket: &UdpSocket,
+    peer: SocketAddr,
+    (id, token): (FlowId, &Token),
+    deadline: Instant,
+) -> io::Result<()> {
+    socket.connect(peer)?;
+    drop_queued(socket, deadline)?;
+    for _ in 0..ANSWERS {
+        socket.send(&opening(id, token))?;
+    }
+    Ok(())
 }
 
 /// Discards the datagrams that are queued in the socket, from any address: connecting does not
@@ -140,11 +176,10 @@ fn drop_queued(socket: &UdpSocket, deadline: Instant) -> io::Result<()> {
     }
 }
 
-/// Sends the token, and then the cookie with which the receiver answers, until the receiver has
-/// answered with the token.
-pub fn greet_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::Result<()> {
+/// Sends the token, and then the cookie with which the other endpoint answers, until it has answered with the token.
+pub fn greet_udp(socket: &UdpSocket, wanted: &Greeting, patience: Duration) -> io::Result<()> {
     let deadline = Instant::now() + patience;
-    let wanted = greeting(TOKEN, token);
+    let wanted = *wanted;
     let mut said = wanted;
     let mut datagram = [0; GREETING_BYTES + 1];
     loop {

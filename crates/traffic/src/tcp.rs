@@ -2,19 +2,18 @@
 //! closed normally.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, TCP_TIMESTAMPS};
+use bitcost_model::firewall::to_open;
 use bitcost_model::record::InEffect;
 use bitcost_sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG, is_passing};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 
-use crate::accept::accept_with_token;
 use crate::flow::TrafficError;
-use crate::handshake::{Came, Token};
 use crate::options::{self, tcp_info};
 use crate::{binding, congestion};
 
@@ -31,9 +30,9 @@ pub fn segment_option(conditions: &Conditions) -> Option<i32> {
     })
 }
 
-/// A connection to the receiver, on which these bytes were sent first: the run's token, or a cookie.
-/// The receiver does not answer on it: its agent reports to the controller that it has accepted the
-/// sender, and the controller starts the run when both agents have reported.
+/// A connection to the other endpoint, on which these bytes were sent first: a greeting, or a cookie. It is not answered: the
+/// other agent reports to the controller that it has accepted it, and the controller starts the run when both agents have
+/// reported.
 pub fn connect(
     conditions: &Conditions,
     peer: SocketAddr,
@@ -55,8 +54,15 @@ pub fn connect(
         Err(Errno::INPROGRESS | Errno::CONNREFUSED | Errno::CONNRESET) => tried()?,
         made => made,
     };
-    let socket = made.map_err(|error| {
-        connect_error(&format!("connect to TCP {peer} within {patience:?}"), error)
+    let asked = format!("connect to TCP {peer} within {patience:?}");
+    let socket = made.map_err(|error| match error {
+        Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::INPROGRESS | Errno::TIMEDOUT => {
+            let command = to_open("tcp", peer.port());
+            TrafficError::Unreached(format!(
+                "{asked}: {error}; open the port at that host: {command}"
+            ))
+        }
+        _ => connect_error(&asked, error),
     })?;
     let mut stream = TcpStream::from(socket);
     congestion::ask(&stream, conditions)?;
@@ -108,51 +114,6 @@ pub fn in_effect(stream: &TcpStream, conditions: &Conditions, sender: bool) -> V
         InEffect::new("receive_low_water_bytes", asked, actual)
     });
     settings
-}
-
-/// The error of a receiver to which no sender has shown the run's token, by what came to it instead.
-pub fn no_sender(
-    address: SocketAddr,
-    only: Option<IpAddr>,
-    patience: Duration,
-    came: Came,
-    error: &io::Error,
-) -> TrafficError {
-    let within = format!("at {address} within {patience:?}");
-    let missing = "no sender showed the run's token";
-    let reason = match only {
-        _ if error.kind() == io::ErrorKind::TimedOut && !came.from_sender && !came.from_others => {
-            format!(
-                "nothing of the sender came {within}: see that port {} is open between the hosts",
-                address.port()
-            )
-        }
-        Some(only) if !came.from_sender => format!(
-            "data is received only from the address from which the client authenticated, {only}: {missing} from there {within}: {error}"
-        ),
-        _ => format!("{missing} {within}: {error}"),
-    };
-    match only {
-        None => TrafficError::Peer(reason),
-        Some(_) => TrafficError::OtherAddress(reason),
-    }
-}
-
-/// Accepts the first connection that sends the run's token, from the address `only` where there is
-/// one.
-pub fn accept_sender(
-    listener: &TcpListener,
-    conditions: &Conditions,
-    address: SocketAddr,
-    token: &Token,
-    only: Option<IpAddr>,
-    patience: Duration,
-) -> Result<TcpStream, TrafficError> {
-    let mut came = Came::default();
-    let stream = accept_with_token(listener, token, only, patience, &mut came)
-        .map_err(|error| no_sender(address, only, patience, came, &error))?;
-    congestion::ask(&stream, conditions)?;
-    Ok(stream)
 }
 
 /// The time for which nothing may be acknowledged when the sender ends; an agent waits for less before it ends the run and

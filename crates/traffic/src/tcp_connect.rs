@@ -16,7 +16,11 @@ use crate::workload::{Endpoints, Run};
 
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
-fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Made, TrafficError> {
+fn server(
+    run: &Run,
+    stream: TcpStream,
+    listener: Option<TcpListener>,
+) -> Result<Made, TrafficError> {
     let in_effect = tcp::in_effect(&stream, run.conditions, true);
     let acceptor = Acceptor::new(run.conditions, stream, listener)?;
     Ok(Made {
@@ -35,6 +39,7 @@ struct Server {
 
 impl Traffic for Server {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        self.acceptor.begin()?;
         while let Some(socket) = self.acceptor.accept(control)? {
             if !self.delay.is_zero() {
                 control.sleep(self.delay);

@@ -18,7 +18,11 @@ use crate::workload::{Endpoints, Run};
 
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
-fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Made, TrafficError> {
+fn server(
+    run: &Run,
+    stream: TcpStream,
+    listener: Option<TcpListener>,
+) -> Result<Made, TrafficError> {
     let in_effect = tcp::in_effect(&stream, run.conditions, true);
     let acceptor = Acceptor::new(run.conditions, stream, listener)?;
     Ok(Made {
@@ -81,6 +85,7 @@ impl Server {
 
 impl Traffic for Server {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        self.acceptor.begin()?;
         loop {
             while let Some(partial) = self.pending.whole(control) {
                 self.respond(

@@ -28,7 +28,11 @@ fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Made, Traff
     })
 }
 
-fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Made, TrafficError> {
+fn server(
+    run: &Run,
+    stream: TcpStream,
+    _listener: Option<TcpListener>,
+) -> Result<Made, TrafficError> {
     Ok(Made {
         in_effect: tcp::in_effect(&stream, run.conditions, true),
         traffic: Box::new(Server {

@@ -22,13 +22,13 @@ pub const WORKLOAD: Endpoints = Endpoints::Tcp {
     server: |run, stream, _| receiver(run, stream),
 };
 
-pub fn client(run: &Run, stream: TcpStream) -> Result<Made, TrafficError> {
+fn client(run: &Run, stream: TcpStream) -> Result<Made, TrafficError> {
     let mut in_effect = tcp::in_effect(&stream, run.conditions, true);
     in_effect.extend(pacing::apply(&stream, run.conditions)?);
     modes::made(run, Role::Sender, stream, in_effect, plain_sender)
 }
 
-pub fn receiver(run: &Run, stream: TcpStream) -> Result<Made, TrafficError> {
+fn receiver(run: &Run, stream: TcpStream) -> Result<Made, TrafficError> {
     if let Some(bytes) = run.conditions.receive_low_water_bytes {
         let value = i32::try_from(bytes).unwrap_or(i32::MAX);
         socket::set_int(&stream, SO_RCVLOWAT, value).map_err(TrafficError::system(format!(

@@ -26,14 +26,14 @@ pub const WORKLOAD: Endpoints = Endpoints::Udp {
     server,
 };
 
-pub fn client(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
+fn client(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
     in_effect.extend(pacing::apply(&socket, run.conditions)?);
     in_effect.extend(run.conditions.delay_variation.then(|| stamped("true")));
     modes::made(run, Role::Sender, socket, in_effect, plain_sender)
 }
 
-pub fn server(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
+fn server(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
     if run.conditions.delay_variation {
         in_effect.push(ask_for_timestamps(&socket)?);

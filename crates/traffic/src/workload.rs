@@ -9,8 +9,8 @@ use crate::flow::{Made, TrafficError};
 use crate::handshake::Token;
 
 /// Functions that make the flow of an endpoint from a socket whose two sides have exchanged the
-/// run's token. A client is given the address that it was connected to, a TCP server its listening
-/// socket. A new workload is a file with these, and its line in the table of all.
+/// run's token. A client, which sends, is given the other's address; a TCP server its listening socket where its workload makes
+/// more connections and it is the end that listens. A new workload is a file with these, and its line in the table of all.
 #[derive(Clone, Copy)]
 pub enum Endpoints {
     Tcp {
@@ -31,6 +31,6 @@ pub struct Run<'a> {
 }
 
 pub type TcpClient = fn(&Run, TcpStream, SocketAddr) -> Result<Made, TrafficError>;
-pub type TcpServer = fn(&Run, TcpStream, TcpListener) -> Result<Made, TrafficError>;
+pub type TcpServer = fn(&Run, TcpStream, Option<TcpListener>) -> Result<Made, TrafficError>;
 pub type UdpClient = fn(&Run, UdpSocket, SocketAddr) -> Result<Made, TrafficError>;
 pub type UdpServer = fn(&Run, UdpSocket) -> Result<Made, TrafficError>;

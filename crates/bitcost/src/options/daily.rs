@@ -27,7 +27,7 @@ const GROUPS: &[Group] = &[
         "Hosts",
         &[
             ("receiver", "ssh destination, or link of a service"),
-            ("port", "First port of the receiver"),
+            ("port", "Port of the receiver"),
             ("sender-address", "Local address of the sender"),
             ("sender-device", "Interface of the sender"),
             ("4", "IPv4 only"),

@@ -23,7 +23,7 @@ use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::Also;
 
 use self::clients::Clients;
-use self::listening::{address, cannot_listen, place};
+use self::listening::{address, cannot_listen, is_absent, place};
 use self::log::Log;
 use crate::failure::Failure;
 use crate::signals::stop_on_signals;
@@ -126,12 +126,7 @@ fn open(
         Err((_, error)) if is_absent(&error) && addresses.len() > 1 => open(&addresses[..1]),
         opened => opened,
     };
-    opened.map_err(|(address, error)| cannot_listen(address, &error))
-}
-
-fn is_absent(error: &std::io::Error) -> bool {
-    // EAFNOSUPPORT has no kind.
-    error.kind() == std::io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(97)
+    opened.map_err(|(address, error)| cannot_listen("TCP or UDP", address, &error))
 }
 
 /// Reads `ADDR`; nothing, or a port alone, is on the loopback.

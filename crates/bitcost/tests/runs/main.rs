@@ -20,6 +20,7 @@ mod data_sockets;
 mod delay;
 mod disturbed;
 mod findings;
+mod firewalls;
 mod forms;
 mod frames;
 mod host;
@@ -86,6 +87,7 @@ fn main() {
         data_sockets::TRIALS,
         delay::TRIALS,
         disturbed::TRIALS,
+        firewalls::TRIALS,
         forms::TRIALS,
         frames::TRIALS,
         host::TRIALS,

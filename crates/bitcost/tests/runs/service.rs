@@ -224,7 +224,7 @@ fn each_rule_is_named() {
         ),
         (
             "udp -t 300ms -b 1M -p 700",
-            "ports are 1024 and above; requested 700",
+            "data come to the service's own port",
         ),
         (
             "tcp -t 300ms -b 9M --receiver-dev eth9",

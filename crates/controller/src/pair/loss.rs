@@ -43,12 +43,12 @@ impl Pair<'_> {
             of: Some((role, ": ")),
             words: reason,
         };
-        if cause == FailureCause::HostLacks {
-            return RunError::Lacks(told);
-        }
         let meanwhile = format!("the {} agent reports: {}", role.name(), told.words);
-        self.unanswered(role, &meanwhile)
-            .unwrap_or(RunError::Failed(told))
+        let lost = self.unanswered(role, &meanwhile);
+        lost.unwrap_or(match cause {
+            FailureCause::HostLacks => RunError::Lacks(told),
+            _ => RunError::Failed(told),
+        })
     }
 
     /// How the output of an agent ends, where it does within [`CONSEQUENCE`].

@@ -59,7 +59,7 @@ fn endpoint(folder: &TempDir, name: &str, messages: &[FromAgent], endless: bool)
 
 /// The reason why the only run of a plan failed, where the receiver reports these listening
 /// addresses.
-fn failure(addresses: Vec<Vec<SocketAddr>>) -> String {
+fn failure(addresses: Vec<Option<SocketAddr>>) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let listening = |addresses| {
         [FromAgent::Listening {
@@ -67,7 +67,7 @@ fn failure(addresses: Vec<Vec<SocketAddr>>) -> String {
             origin: None,
         }]
     };
-    let sender = endpoint(&folder, "one", &listening(vec![Vec::new()]), false);
+    let sender = endpoint(&folder, "one", &listening(vec![None]), false);
     let receiver = endpoint(&folder, "other", &listening(addresses), false);
     let stop = AtomicBool::new(false);
     let mut session = Session::open(Endpoints { sender, receiver }, &stop).expect("both greet");
@@ -92,13 +92,17 @@ fn failure(addresses: Vec<Vec<SocketAddr>>) -> String {
 #[test]
 fn invented_address_is_refused() {
     let elsewhere = SocketAddr::from(([192, 0, 2, 1], 22));
-    let reason = failure(vec![vec![elsewhere]]);
+    let reason = failure(vec![Some(elsewhere)]);
     let wanted = "receiver agent at other reports that it listens at 192.0.2.1:22, but the address of this path is 127.0.0.1";
     assert!(reason.contains(wanted), "{reason}");
-    let reason = failure(vec![vec![SocketAddr::new(HERE, 9), elsewhere]]);
-    assert!(reason.contains("listens at 2 addresses for 1 flows"));
-    let reason = failure(Vec::new());
-    assert!(reason.contains("listens for 0 workloads instead of 1"));
+    for other in [
+        vec![Some(SocketAddr::new(HERE, 9)); 2],
+        vec![None],
+        Vec::new(),
+    ] {
+        let reason = failure(other);
+        assert!(reason.contains("listens for other workloads"), "{reason}");
+    }
 }
 
 /// Unread messages wait in the agent's pipe, and not in memory.

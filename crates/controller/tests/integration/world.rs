@@ -475,15 +475,13 @@ impl State {
     }
 }
 
-/// The listening addresses of the agent that prepares a run: a port for each flow that it receives.
-fn listening(prepare: &Prepare) -> Vec<Vec<SocketAddr>> {
-    let of_part = |part: &bitcost_model::protocol::Part| {
-        let flows = part.listen_on.map_or(0, |_| part.conditions.flows as u16);
-        (0..flows)
-            .map(|flow| SocketAddr::new(ADDRESS, 5000 + flow))
-            .collect()
+/// Where the agent that prepares a run listens for each part.
+fn listening(prepare: &Prepare) -> Vec<Option<SocketAddr>> {
+    let of_part = |(index, part): (usize, &bitcost_model::protocol::Part)| {
+        let port = 5000 + index as u16;
+        part.listen_on.map(|_| SocketAddr::new(ADDRESS, port))
     };
-    prepare.parts.iter().map(of_part).collect()
+    prepare.parts.iter().enumerate().map(of_part).collect()
 }
 
 /// The record that the agent of a host declares for a run.

@@ -1,7 +1,7 @@
 //! The addresses and interfaces that the data uses between two named hosts, as their kernels report
 //! them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
@@ -11,6 +11,8 @@ use bitcost_model::harmless;
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::protocol::Route;
 use bitcost_model::record::Role;
+use bitcost_service::address::HostPort;
+use bitcost_service::link::Link;
 
 use super::connect::ssh;
 use super::named::{Host, Named};
@@ -64,7 +66,14 @@ impl Named {
         // This comes before any agent is started: it may fail, and it uses only ssh's configuration
         // and the resolver.
         let known = self.known(places)?;
-        let [sender, receiver] = self.hosts.each_ref().map(|host| host.endpoint(&self.spec));
+        let mut endpoints =
+            [Role::Sender, Role::Receiver].map(|role| self.host(role).endpoint(&self.spec));
+        for (host, endpoint) in self.hosts.iter().zip(&mut endpoints) {
+            if let Host::Service(link) = host {
+                host.reach(link, endpoint, &self.spec, places.asked_version())?;
+            }
+        }
+        let [sender, receiver] = endpoints;
         let mut session = Session::open(Endpoints { sender, receiver }, stop)?;
         let path = self.path(&mut session, known, places)?;
         let mut notes = self.set_interfaces(&mut session, &path, places);
@@ -175,6 +184,12 @@ impl Named {
         known: Known,
         places: &Places,
     ) -> Result<Path, ExecuteError> {
+        let services = ROLES.map(|role| session.endpoint(role).service);
+        match services {
+            [None, Some(at)] => return path_to_service(session, Role::Receiver, at.ip()),
+            [Some(at), None] => return path_to_service(session, Role::Sender, at.ip()),
+            _ => {}
+        }
         let version = places.asked_version();
         let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         let mut found = Vec::new();
@@ -250,7 +265,49 @@ impl Named {
     }
 }
 
+/// The path between the service's host and the other one, which opens all flows. Addresses between them may be rewritten, so each
+/// knows the other's as it sees it.
+fn path_to_service(session: &mut Session, service: Role, at: IpAddr) -> Result<Path, ExecuteError> {
+    let own = session.route(service.other(), at)?;
+    let any = match at {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let theirs = Route {
+        source: at,
+        ..session.route(service, any)?
+    };
+    let (there, back) = match service {
+        Role::Receiver => (own, theirs),
+        Role::Sender => (theirs, own),
+    };
+    Ok(Path {
+        to: back.source,
+        there,
+        back,
+        others: Vec::new(),
+    })
+}
+
 impl Host {
+    /// Has the process that carries the messages of a service and the endpoint that opens the flows go to one address of it.
+    fn reach(
+        &self,
+        link: &Link,
+        endpoint: &mut Endpoint,
+        spec: &NamedHosts,
+        version: Option<IpVersion>,
+    ) -> Result<(), ExecuteError> {
+        if let Some(address) = self.address(spec, version)? {
+            let host = address.to_string();
+            let at = HostPort { host, ..link.at };
+            let resolved = Host::Service(Link { at, ..link.clone() });
+            endpoint.command = resolved.endpoint(spec).command;
+            endpoint.service = Some(SocketAddr::new(address, link.at.port));
+        }
+        Ok(())
+    }
+
     /// Its address, as what reaches it knows it; absent for this machine.
     fn address(
         &self,

@@ -107,9 +107,8 @@ impl Test {
         control: &mut Control,
         conditions: &Conditions,
     ) -> Result<EndpointRecord, String> {
-        let flows = |part: &Part| vec![self.server; part.conditions.flows as usize];
         self.output.send(&FromAgent::Listening {
-            addresses: self.prepare.parts.iter().map(flows).collect(),
+            addresses: vec![Some(self.server); self.prepare.parts.len()],
             origin: None,
         });
         let Command::Meet = self.command()? else {

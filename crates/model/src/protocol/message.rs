@@ -96,7 +96,7 @@ pub struct Receiving {
 pub struct Part {
     pub role: Role,
     pub conditions: Conditions,
-    /// The address to listen on; absent where the endpoint sends.
+    /// The address to listen on; absent where the endpoint opens the flows.
     pub listen_on: Option<IpAddr>,
 }
 
@@ -114,9 +114,8 @@ pub struct Origin {
     pub started_ticks: u64,
 }
 
-/// The listening addresses: for each part, one for each flow that the endpoint receives; empty for
-/// parts that it sends.
-pub type Addresses = Vec<Vec<SocketAddr>>;
+/// Where an endpoint listens for the flows of each part; absent for parts whose flows it opens.
+pub type Addresses = Vec<Option<SocketAddr>>;
 
 /// For each part and each flow that the endpoint sends: the messages of the measured window, and of
 /// the whole run.
@@ -253,13 +252,11 @@ pub enum FromAgent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCause {
-    /// The host lacks something that was requested: a module of the kernel, a right.
+    /// The host lacks something that was requested: a module of the kernel, a right, an open port.
     HostLacks,
     /// The run moved more than its [`Confinement`] allows.
     MaxRate,
     /// The run lasted longer than its [`Confinement`] allows.
     MaxDuration,
-    /// No data came from the address of its [`Confinement`].
-    Data,
     Other,
 }

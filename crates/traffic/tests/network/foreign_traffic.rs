@@ -57,15 +57,15 @@ fn await_queued(address: SocketAddr) {
 /// The receiver of a run counts exactly its messages, with foreign datagrams that are queued at the receiver after the
 /// sender's greeting.
 fn assert_counts_own_messages_only(conditions: &Conditions, foreign: &[Vec<u8>]) {
-    let pending = bitcost_traffic::listen(conditions, HERE, TOKEN).expect("listens");
-    let (address, asked) = (pending.address(), conditions.clone());
-    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
+    let listening = listen(conditions, HERE).expect("listens");
+    let address = listening.address();
+    let sender = connecting(conditions, address);
     await_queued(address);
     let other = UdpSocket::bind((HERE, 0)).expect("binds");
     for datagram in foreign {
         other.send_to(datagram, address).expect("sends");
     }
-    let receiver = pending.accept(PATIENCE).expect("the sender comes");
+    let receiver = accept(listening, conditions).expect("the sender comes");
     let sender = sender.join().expect("no panic");
     let played = play([sender.expect("the receiver answers"), receiver]);
     let [sent, received] = [played.sender, played.receiver].map(|counts| counts.total().messages);
@@ -142,7 +142,7 @@ impl ForeignConnections {
         let wrong: Vec<TcpStream> = (0..20).filter_map(|_| open()).collect();
         wrong
             .iter()
-            .for_each(|mut stream| drop(stream.write_all(&OTHER)));
+            .for_each(|mut stream| drop(stream.write_all(&[OTHER, OTHER].concat())));
         slow.iter()
             .for_each(|mut stream| drop(stream.write_all(&TOKEN[..1])));
         let told = over.clone();

@@ -489,7 +489,7 @@ fn listens_again(conditions: &Conditions) {
         assert_eq!(met.own(1).port(), 5201);
         crate::play::play(met.ready);
     }
-    let listen = || bitcost_traffic::listen(conditions, HERE, TOKEN);
+    let listen = || crate::play::listen(conditions, HERE);
     let _held = listen().expect("listens");
     let taken = listen().map(drop).expect_err("taken");
     assert_says(

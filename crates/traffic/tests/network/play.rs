@@ -9,11 +9,12 @@ pub use std::time::{Duration, Instant};
 
 pub use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::place::IpVersion;
+use bitcost_model::protocol::Peer;
 use bitcost_model::record::{FlowRecord, PhaseCounts};
 pub use bitcost_model::record::{InEffect, Role};
 pub use bitcost_testkit::Run;
 pub use bitcost_traffic::{Control, Phase, Ready};
-use bitcost_traffic::{Flow, Sent, TrafficError};
+use bitcost_traffic::{End, Flow, FlowId, Listening, Sent, TrafficError};
 use rustix::io::Errno;
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -30,11 +31,39 @@ pub fn try_meet(
         IpVersion::V4 => HERE,
         IpVersion::V6 => Ipv6Addr::LOCALHOST.into(),
     };
-    let pending = bitcost_traffic::listen(conditions, here, TOKEN)?;
-    let (address, asked) = (via(pending.address()), conditions.clone());
-    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
-    let receiver = pending.accept(PATIENCE);
+    let listening = listen(conditions, here)?;
+    let sender = connecting(conditions, via(listening.address()));
+    let receiver = accept(listening, conditions);
     Ok([sender.join().expect("no panic")?, receiver?])
+}
+
+/// The socket of the receiver of one flow.
+pub fn listen(conditions: &Conditions, here: IpAddr) -> Result<Listening, TrafficError> {
+    bitcost_traffic::listen(&[conditions], here, TOKEN, None)
+}
+
+fn end(conditions: &Conditions, role: Role) -> End<'_> {
+    End {
+        id: FlowId::default(),
+        role,
+        conditions,
+    }
+}
+
+/// The sender, which opens the flow there.
+pub fn connecting(
+    conditions: &Conditions,
+    address: SocketAddr,
+) -> JoinHandle<Result<Ready, TrafficError>> {
+    let asked = conditions.clone();
+    thread::spawn(move || {
+        let peer = (Peer::Bitcost, address);
+        bitcost_traffic::connect(end(&asked, Role::Sender), peer, TOKEN, PATIENCE)
+    })
+}
+
+pub fn accept(mut listening: Listening, conditions: &Conditions) -> Result<Ready, TrafficError> {
+    listening.accept(end(conditions, Role::Receiver), Instant::now() + PATIENCE)
 }
 
 /// Both endpoints, where `via` may give the sender another address.

@@ -5,19 +5,25 @@ use std::net::{IpAddr, SocketAddr};
 use crate::failure::Failure;
 
 /// An address that cannot be used, with what to do.
-pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
+pub fn cannot_listen(protocol: &str, address: SocketAddr, error: &std::io::Error) -> Failure {
     let hint = match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            "; another program has it: end that one, or choose another port, as in `:5202`"
+            "; another program has it: end that one, or choose another port, as in `:7352`"
         }
         std::io::ErrorKind::AddrNotAvailable => "; this host has no such address",
         std::io::ErrorKind::PermissionDenied => "; ports below 1024 need privilege",
         _ => "",
     };
     Failure::Environment(format!(
-        "cannot listen at {}: {error}{hint}",
+        "cannot listen at {protocol} {}: {error}{hint}",
         place(address)
     ))
+}
+
+/// Whether the host lacks an address, or a version of IP.
+pub fn is_absent(error: &std::io::Error) -> bool {
+    // EAFNOSUPPORT has no kind.
+    error.kind() == std::io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(97)
 }
 
 /// Reads `ADDR`: an address, a port, or both. The address is absent where only a port is named.

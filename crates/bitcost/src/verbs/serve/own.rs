@@ -1,7 +1,7 @@
 //! `bitcost serve`: the agent as a service.
 
 use std::ffi::OsStr;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,10 +14,11 @@ use bitcost_service::confine::give_up_rights;
 use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
 use bitcost_service::{Event, FRONT_VERB, OwnKey, Service, confined, front_of};
-use bitcost_sys::process::OWN_PROGRAM;
+use bitcost_sys::privileges::NOBODY;
+use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
 
 use super::clients::Clients;
-use super::listening::{self, cannot_listen};
+use super::listening::{self, cannot_listen, is_absent};
 use super::log::Log;
 use crate::failure::Failure;
 use crate::signals::stop_on_signals;
@@ -28,7 +29,7 @@ pub struct Place {
     /// Serve bitcost clients at ADDR: an address, a port, or both, such as `10.0.0.1`, `:7000` or
     /// `[::]:7351` [default: port 7351 of every address of this host]
     #[arg(value_name = "ADDR", value_parser = address)]
-    address: Option<SocketAddr>,
+    address: Option<(Option<IpAddr>, u16)>,
     /// Make a new key and a new link; the link before is no longer served
     #[arg(long)]
     new_link: bool,
@@ -62,17 +63,18 @@ impl Place {
 
     /// Listens; a host may be without IPv6.
     fn open(&self) -> Result<Service, Failure> {
-        let every = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT);
-        let address = self.address.unwrap_or(every);
-        let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
-        let is_without = |error: &std::io::Error| {
-            address.ip().is_unspecified() && error.raw_os_error() == Some(97)
+        let (host, port) = self.address.unwrap_or((None, PORT));
+        let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
+        let v6 = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
+        let opened = match host {
+            Some(host) => Service::open(&[SocketAddr::new(host, port)]),
+            None => match Service::open(&[v4, v6]) {
+                Err((_, error)) if is_absent(&error) => Service::open(&[v4]),
+                opened => opened,
+            },
         };
-        let opened = match Service::open(address) {
-            Err(error) if is_without(&error) => Service::open(v4),
-            opened => opened,
-        };
-        opened.map_err(|error| cannot_listen(address, &error))
+        let at = host.map_or(v4, |host| SocketAddr::new(host, port));
+        opened.map_err(|(protocol, error)| cannot_listen(protocol, at, &error))
     }
 }
 
@@ -85,12 +87,8 @@ fn of_systemd(folders: &OsStr) -> Option<PathBuf> {
 }
 
 /// Reads `ADDR`; a port alone is that of every address.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let (host, port) = listening::address(text, PORT)?;
-    Ok(SocketAddr::new(
-        host.unwrap_or(Ipv6Addr::UNSPECIFIED.into()),
-        port,
-    ))
+fn address(text: &str) -> Result<(Option<IpAddr>, u16), String> {
+    listening::address(text, PORT)
 }
 
 /// A name of a setting of the host.
@@ -116,7 +114,12 @@ pub fn run(place: &Place, rules: Rules) -> Result<(), Failure> {
     // The link before ends only where this service can be reached.
     let own = OwnKey::of_folder(&place.folder(), place.new_link)?;
     if place.allow_settings.is_empty() {
+        if effective_uid() == 0 {
+            // In a user namespace without that user the process stays root, and its sockets too.
+            let _ = service.give_to(NOBODY);
+        }
         give_up_rights()?;
+        service.check_port().map_err(lacks_port)?;
     }
     let front = front_of(|| of_this_program(&[FRONT_VERB]));
     let confined = confined(&front)?;
@@ -164,11 +167,20 @@ fn of_this_program(words: &[&str]) -> Command {
     command
 }
 
+/// A process without privileges cannot bind to the port, and agents would not either.
+fn lacks_port(error: std::io::Error) -> Failure {
+    Failure::Environment(format!(
+        "cannot serve at this port without privileges, which a service gives up: {error}; choose another port, or allow it: `sysctl net.ipv4.ip_unprivileged_port_start=PORT`"
+    ))
+}
+
 /// Says where it listens, and prints the link.
 fn announce(service: &Service, own: &OwnKey, log: &Log) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Environment(format!("cannot listen: {error}"));
-    let address = service.address().map_err(failed)?;
-    let ip = address.ip().to_canonical();
+    let addresses: Vec<SocketAddr> = service.addresses().collect();
+    let address = *addresses
+        .first()
+        .ok_or_else(|| Failure::Environment("listens nowhere".to_owned()))?;
+    let ip = address.ip();
     let host = match ip.is_unspecified() {
         true => bitcost_sys::process::host_name(),
         false => ip.to_string(),
@@ -181,9 +193,10 @@ fn announce(service: &Service, own: &OwnKey, log: &Log) -> Result<(), Failure> {
         service: own.fingerprint,
         token: own.token,
     };
+    let hosts: Vec<String> = addresses.iter().map(|at| at.ip().to_string()).collect();
     log.result(&format!(
-        "serving bitcost at {} port {}; Ctrl-C ends. Whoever has this link may test:\n  bitcost test tcp '{link}'",
-        address.ip(),
+        "serving bitcost at {} port {}, TCP and UDP; Ctrl-C ends. Whoever has this link may test:\n  bitcost test tcp '{link}'",
+        hosts.join(" and "),
         address.port(),
     ));
     Ok(())
