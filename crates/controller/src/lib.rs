@@ -3,6 +3,7 @@
 //! The controller knows agents only by their control protocol, and starts each by its [`Endpoint`].
 //! It writes and shows nothing: every event goes to the sink that it is given.
 
+mod clock;
 mod constants;
 mod endpoint;
 mod error;

@@ -26,9 +26,9 @@ use bitcost_model::protocol::{FromAgent, Lease, PROTOCOL, Route, ToAgent};
 use bitcost_model::record::{IdleBaseline, Role, Sample};
 
 use self::agent::Agent;
+use crate::clock::ClockRelation;
 use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::{AgentEnd, ControllerError, RunError, Told};
-use crate::run::ClockRelation;
 use crate::transport::{AgentId, Incoming, Transport};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -11,10 +11,11 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::place::IpVersion;
 use bitcost_model::protocol::{
-    Addresses, DRAIN_MAX, FromAgent, Lease, Part, Peer, Prepare, SentCounts, Start, ToAgent, Token,
+    Addresses, DRAIN_MAX, FromAgent, Lease, Part, Peer, Prepare, SentCounts, ToAgent, Token,
 };
 use bitcost_model::record::{EndpointRecord, PhaseCounts, Role, Sample};
 
+use crate::clock::ClockRelation;
 use crate::endpoint::Endpoint;
 use crate::error::RunError;
 use crate::pair::{ANSWER, Pair, pick, slot};
@@ -48,10 +49,6 @@ const COMPARED_NS: u64 = 10_000_000_000;
 /// Time from the last comparison of clocks to the first message, in ns, in addition to the delay of
 /// the control channels.
 const LEAD_NS: u64 = 10_000_000;
-
-/// The time for which a sender continues after the measured window, in ns, in addition to the
-/// uncertainty of the clocks.
-const COOLDOWN_NS: u64 = 10_000_000;
 
 /// Makes a run; one that `keeps` what it measured has a record of each endpoint also where it is ended before its time.
 pub fn execute(
@@ -296,31 +293,6 @@ fn token() -> Result<Token, String> {
     getrandom::fill(&mut token)
         .map(|()| token)
         .map_err(|error| format!("the kernel gives no random numbers: {error}"))
-}
-
-/// An agent's clock and the controller's.
-#[derive(Clone, Copy, Debug)]
-pub struct ClockRelation {
-    /// Agent's clock minus the controller's, in ns.
-    offset_ns: i128,
-    /// Shortest round trip seen, in ns: the offset is known to within half of it.
-    round_trip_ns: u64,
-    /// The time of the comparison by the controller's clock, in ns.
-    at_ns: u64,
-}
-
-impl ClockRelation {
-    fn start(&self, begin_ns: u64, uncertainty_ns: u64, conditions: &Conditions) -> Start {
-        let begin_ns = (i128::from(begin_ns) + self.offset_ns).max(0) as u64;
-        let window_start_ns = begin_ns + u64::from(conditions.warmup_ms) * 1_000_000;
-        let window_end_ns = window_start_ns + conditions.window_limit().as_nanos() as u64;
-        Start {
-            begin_ns,
-            window_start_ns,
-            window_end_ns,
-            stop_ns: window_end_ns + COOLDOWN_NS + uncertainty_ns,
-        }
-    }
 }
 
 fn compare_clocks(pair: &mut Pair, role: Role) -> Result<ClockRelation, RunError> {
