@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::explain::Kept;
-use crate::metrics::{EmulatorTrouble, Figures, Method, Metric, SingleRun, SoftirqMeans};
+use crate::metrics::{Figures, Method, Metric, SingleRun, SoftirqMeans};
 use crate::profile::RunProfile;
 use bitcost_model::as_map::as_map;
 
@@ -50,7 +50,6 @@ pub struct RunRow {
     pub(crate) softirqs: Option<SoftirqMeans>,
     /// Whether other programs took much of the CPUs' time ([`crate::metrics::disturbance()`]).
     pub is_disturbed: bool,
-    pub(crate) emulator_trouble: Option<EmulatorTrouble>,
     pub figures: Figures,
     /// The errors of figures that a plan of one block has.
     pub singles: BTreeMap<&'static str, SingleRun>,

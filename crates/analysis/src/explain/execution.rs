@@ -1,4 +1,4 @@
-//! How an execution is explained: by what is kept of the records of its runs.
+//! How an execution is explained: by what is kept of the records of its runs, or by their figures.
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::study::{Cell, Label};
@@ -7,6 +7,7 @@ use bitcost_stats::LineFit;
 use crate::cells::RunRow;
 use crate::explain::cells::{ExplainedCell, ExplainedRun};
 use crate::explain::cost::{PacketCost, packet_line};
+use crate::explain::figures::by_figures;
 use crate::explain::kept::Kept;
 use crate::explain::warnings::{Study, Warning, warnings};
 use crate::summary::Summary;
@@ -22,10 +23,16 @@ pub struct Explanation {
     pub warnings: Vec<Warning>,
 }
 
-/// The explanation of an execution by what is kept of its used runs. Of another program's nothing is.
+/// The explanation of an execution by what is kept of its used runs; of another program's by their figures.
 pub(crate) fn explanation(summary: &Summary) -> Explanation {
+    let title = format!("{}, {}", summary.study.name, summary.began_at);
+    if summary.is_imported {
+        return by_figures(title, summary);
+    }
     let cells = &summary.planned;
-    let mut runs: Vec<Vec<(&RunRow, &Kept)>> = used_and_kept(summary);
+    let used = summary.used().into_iter();
+    let used = used.map(|rows| rows.into_iter().filter_map(kept).collect());
+    let mut runs: Vec<Vec<(&RunRow, &Kept)>> = used.collect();
     // A test from which nothing arrived has no result, and shows what was lost.
     if runs.len() == 1 && runs[0].is_empty() {
         let all = summary.runs.iter().filter_map(kept);
@@ -57,10 +64,9 @@ pub(crate) fn explanation(summary: &Summary) -> Explanation {
         cells,
         runs: &runs,
         explained: &explained,
-        ends: &summary.ends,
     });
     Explanation {
-        title: format!("{}, {}", summary.study.name, summary.began_at),
+        title,
         cells: explained,
         warnings,
     }
@@ -68,12 +74,6 @@ pub(crate) fn explanation(summary: &Summary) -> Explanation {
 
 fn kept(row: &RunRow) -> Option<(&RunRow, &Kept)> {
     Some((row, &**row.kept.as_ref()?))
-}
-
-fn used_and_kept(summary: &Summary) -> Vec<Vec<(&RunRow, &Kept)>> {
-    let used = summary.used().into_iter();
-    used.map(|rows| rows.into_iter().filter_map(kept).collect())
-        .collect()
 }
 
 /// The cell's name, preceded by the factor's name where the cell's name is only a number; the

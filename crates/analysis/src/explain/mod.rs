@@ -7,6 +7,7 @@ mod cells;
 mod cost;
 mod decide;
 mod execution;
+mod figures;
 mod hops;
 mod kept;
 mod limiter;

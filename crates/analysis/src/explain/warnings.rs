@@ -1,6 +1,5 @@
 //! Warnings about the result of a study: one sentence each, with the remedy.
 
-use bitcost_model::event::EndpointDescription;
 use bitcost_model::study::Cell;
 use bitcost_stats::{gap, median};
 use serde::Serialize;
@@ -8,13 +7,10 @@ use serde::Serialize;
 use crate::cells::RunRow;
 use crate::explain::cells::ExplainedCell;
 use crate::explain::kept::Kept;
-use crate::metrics::{EmulatorTrouble, disturbance_bounds};
+use crate::metrics::disturbance_bounds;
 
 /// The least ratio of the throughput of two groups of runs that are told.
 const APART: f64 = 1.1;
-
-/// The governor that keeps a frequency.
-const STEADY: &str = "performance";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Warning {
@@ -42,7 +38,6 @@ pub(super) struct Study<'a> {
     pub runs: &'a [Vec<(&'a RunRow, &'a Kept)>],
     /// The cells with the figures of their runs.
     pub explained: &'a [ExplainedCell],
-    pub ends: &'a [EndpointDescription],
 }
 
 impl Study<'_> {
@@ -56,14 +51,9 @@ impl Study<'_> {
 /// Every warning, the one that can change the answer most first.
 pub(super) fn warnings(study: &Study) -> Vec<Warning> {
     let cells = 0..study.cells.len();
-    let mut found: Vec<Warning> = [
-        cells.filter_map(|cell| two_groups(study, cell)).collect(),
-        foreign_load(study).into_iter().collect(),
-        late_emulator(study).into_iter().collect(),
-        limited_by_wire(study).into_iter().collect(),
-        governor(study),
-    ]
-    .concat();
+    let mut found: Vec<Warning> = cells.filter_map(|cell| two_groups(study, cell)).collect();
+    found.extend(foreign_load(study));
+    found.extend(limited_by_wire(study));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     found
 }
@@ -155,41 +145,4 @@ fn limited_by_wire(study: &Study) -> Option<Warning> {
             ..Warning::default()
         },
     )
-}
-
-/// Link emulators of the lab did not work as requested.
-fn late_emulator(study: &Study) -> Option<Warning> {
-    let much = |trouble: &EmulatorTrouble| match *trouble {
-        EmulatorTrouble::Late(us, _) | EmulatorTrouble::Failed(us) => us,
-    };
-    let troubled = study.runs.iter().flatten();
-    let troubled = troubled.filter_map(|(row, _)| Some((row.run + 1, row.emulator_trouble?)));
-    let (run, worst) = troubled.max_by(|a, b| much(&a.1).total_cmp(&much(&b.1)))?;
-    of_runs(
-        study,
-        |row, _| row.emulator_trouble.is_some(),
-        |_, runs| Warning {
-            name: "emulator_trouble",
-            found: format!("{runs} {worst} (run {run}, the worst)"),
-            remedy: "these runs measure this machine and not the path: keep it idle, request a lower rate, or leave them out",
-            headline: Some(format!("{runs} {}", worst.kind())),
-            ..Warning::default()
-        },
-    )
-}
-
-/// A governor that may change the frequency during runs.
-fn governor(study: &Study) -> Vec<Warning> {
-    let warning = |end: &EndpointDescription| {
-        let governor = end.host.governor.as_deref();
-        let governor = governor.filter(|governor| *governor != STEADY)?;
-        Some(Warning {
-            name: "governor",
-            weight: 0.05,
-            found: format!("the {}'s frequency governor is {governor}", end.role.name()),
-            remedy: "use `cpupower frequency-set -g performance` there, so that costs do not change with the load",
-            ..Warning::default()
-        })
-    };
-    study.ends.iter().filter_map(warning).collect()
 }

@@ -40,7 +40,6 @@ pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
         method: found.map(|found| found.method),
         softirqs,
         is_disturbed: load.is_some(),
-        emulator_trouble: trouble,
         caveats: caveats(view, &parts),
         interrupted: interruption(view),
         notes: [

@@ -74,16 +74,6 @@ pub struct Outlier {
     pub limited: usize,
 }
 
-/// The differences of a host as a sender and as a receiver, as in [`Outlier`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HostScores {
-    host: String,
-    sender_pct: Option<f64>,
-    sender_score: Option<f64>,
-    receiver_pct: Option<f64>,
-    receiver_score: Option<f64>,
-}
-
 /// A host without any run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Missing {
@@ -104,7 +94,6 @@ pub struct MeshFindings {
     pub scores: Option<Polished>,
     /// The hosts and pairs that are slower than the others, the slowest first.
     pub outliers: Vec<Outlier>,
-    pub(super) hosts: Vec<HostScores>,
     /// Pairs whose only run was slower than those of its hosts with others.
     #[serde(skip)]
     pub suspected: Vec<Named>,
@@ -157,22 +146,6 @@ impl MeshFindings {
             Better::Lower => -1.0,
             _ => 1.0,
         }
-    }
-
-    pub(super) fn host_scores(&self) -> Vec<HostScores> {
-        let of = |place: usize| {
-            let scores = self.scores.as_ref();
-            let sends = scores.and_then(|of| of.rows[place]);
-            let receives = scores.and_then(|of| of.columns[place]);
-            HostScores {
-                host: self.mesh.hosts[place].clone(),
-                sender_pct: sends.map(|score| self.pct(score.value)),
-                sender_score: sends.map(|score| score.score),
-                receiver_pct: receives.map(|score| self.pct(score.value)),
-                receiver_score: receives.map(|score| score.score),
-            }
-        };
-        (0..self.mesh.hosts.len()).map(of).collect()
     }
 
     /// An outlier, with what limited most of its runs.

@@ -30,14 +30,12 @@ pub(super) fn judged(mesh: Mesh, metric: &'static Metric, runs: Vec<PairRun>) ->
         runs,
         scores: None,
         outliers: Vec::new(),
-        hosts: Vec::new(),
         suspected: Vec::new(),
         different: Vec::new(),
         missing: Vec::new(),
     };
     let size = [of.mesh.hosts.len(); 2];
     of.scores = polished(&of.entries(), size, DEVIATION_LEAST);
-    of.hosts = of.host_scores();
     let Some(scores) = &of.scores else {
         return of;
     };

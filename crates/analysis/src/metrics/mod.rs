@@ -28,7 +28,7 @@ pub(crate) use edges::{Edges, is_of_first_part, own_interface, protocols_grown};
 pub use figures::Figures;
 pub(crate) use outage::outages;
 pub use parts::{PartRun, parts};
-pub use path::{EmulatorTrouble, emulator_trouble};
+pub use path::emulator_trouble;
 pub(crate) use path::{drops_since, emulators};
 pub use quality::{Weak, marks};
 pub use single_run::{SingleRun, WITH_INTERVAL, single_run};

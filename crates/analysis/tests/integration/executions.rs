@@ -112,10 +112,7 @@ pub fn events_of(plan: &Plan, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
     let ends = ENDS.map(|role| EndpointDescription {
         role,
         place: "local".into(),
-        host: HostDescription {
-            governor: Some("powersave".into()),
-            ..HostDescription::default()
-        },
+        host: HostDescription::default(),
     });
     let mut events = vec![
         Event::Planned { plan: plan.clone() },
@@ -159,11 +156,6 @@ fn full(run: u32, cell: &Cell) -> Pace {
     }
 }
 
-fn warnings(explanation: &Explanation) -> Vec<&'static str> {
-    let warnings = explanation.warnings.iter();
-    warnings.map(|warning| warning.name).collect()
-}
-
 #[test]
 fn a_size_that_is_bound_by_its_packets_is_called_so() {
     let cells = vec![cell(64, |_| {}), cell(1024, |_| {}), cell(16_384, |_| {})];
@@ -179,42 +171,6 @@ fn a_size_that_is_bound_by_its_packets_is_called_so() {
     assert_eq!(first.verdict.limiter().name(), "packets_per_second");
     let large = found.cells[2].verdict().expect("runs");
     assert!(large.chosen.evidence[0].margin() >= 0.0, "{large:?}");
-}
-
-#[test]
-fn warnings_name_their_numbers() {
-    let found = execution(vec![cell(64, |_| {}), cell(1024, |_| {})], 2, full);
-    assert_eq!(warnings(&found), ["governor", "governor"]);
-}
-
-#[test]
-fn runs_that_a_link_emulator_spoiled_have_a_warning() {
-    let mut events = events(vec![cell(1000, |_| {})], 6, full);
-    let spoil = |event: &mut Event, late: u64| {
-        let Event::RunEnded { sender, .. } = event else {
-            return;
-        };
-        for (index, sample) in (0..).zip(&mut sender.samples) {
-            sample.emulators = vec![LinkEmulator {
-                device: "s1-eth2".into(),
-                late: vec![(5_000_000, late * index)],
-                ..LinkEmulator::default()
-            }];
-        }
-    };
-    let runs = events.len() - 6;
-    events[runs..].iter_mut().for_each(|event| spoil(event, 0));
-    let kept = explain_execution(&events);
-    assert!(!warnings(&kept).contains(&"emulator_trouble"));
-    let later = events[runs + 2..].iter_mut();
-    later.for_each(|event| spoil(event, 100));
-    let spoiled = explain_execution(&events).warnings;
-    let mut spoiled = spoiled
-        .iter()
-        .filter(|warning| warning.name == "emulator_trouble");
-    let found = &spoiled.next().expect("a late line").found;
-    assert!(found.starts_with("in 4 of 6 runs a link emulator was late"));
-    assert!(found.ends_with("by 5000 µs (99 %), 5000 µs (maximum) (run 6, the worst)"));
 }
 
 fn amount(count: u64) -> Amount {

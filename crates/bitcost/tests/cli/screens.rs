@@ -1,5 +1,5 @@
-//! Whole pages of output: the help of `test`, an execution as a table, in Markdown and explained, and limits. After an intended
-//! change `INSTA_UPDATE=always cargo test -p bitcost --test cli
+//! Whole pages of output: the help of `test`, an execution as a table, in Markdown and explained, files of iperf3
+//! explained, and limits. After an intended change `INSTA_UPDATE=always cargo test -p bitcost --test cli
 //! screens` writes the new text; read its diff.
 
 use std::path::Path;
@@ -57,4 +57,17 @@ fn limits_show_their_arithmetic() {
         "limits pacing --rate 1G --message-size 1024 --udp",
         "limits bdp --rate 1G --rtt 20ms",
     ]));
+}
+
+#[test]
+fn files_of_iperf3_explained() {
+    let explained = |file: &str| {
+        let place = tempfile::tempdir().unwrap();
+        let file = format!("tests/fixtures/{file}.json");
+        let said = printed(&["import", &file, "--out", place.path().to_str().unwrap()]);
+        let text = printed(&["explain", said.lines().next().unwrap()]);
+        text.split_once("\n\n").expect("a title").1.to_owned()
+    };
+    let (full, lossy) = (explained("sender-full"), explained("udp-loss"));
+    assert_snapshot!(format!("{full}\n{lossy}"));
 }
