@@ -196,7 +196,7 @@ fn cached_tcp_metrics_are_reported_and_kept() {
     let is_told = |told: &String| told.starts_with("127.0.0.1 rtt ");
     assert!(told.iter().all(is_told), "{told:?}");
     let done = run_here(&bench, &["--verbose"]);
-    done.assert_prints("sender: TCP began with what the kernel had cached");
+    done.assert_prints("TCP began with what the kernel had cached");
     assert!(cached(), "it is not ours to remove");
 }
 
