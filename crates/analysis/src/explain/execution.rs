@@ -27,7 +27,11 @@ pub struct Explanation {
 pub(crate) fn explanation(summary: &Summary) -> Explanation {
     let title = format!("{}, {}", summary.study.name, summary.began_at);
     if summary.is_imported {
-        return by_figures(title, summary);
+        return Explanation {
+            title,
+            cells: by_figures(summary),
+            warnings: Vec::new(),
+        };
     }
     let cells = &summary.planned;
     let used = summary.used().into_iter();

@@ -3,7 +3,6 @@
 use crate::cells::RunRow;
 use crate::explain::cells::{ExplainedCell, ExplainedRun};
 use crate::explain::decide::strongest;
-use crate::explain::execution::Explanation;
 use crate::explain::limiter::{Bound, Evidence, LimiterRow, Verdict};
 use crate::explain::limiters::{LOSS_PCT, RECEIVER_CPU, SENDER_CPU};
 use crate::explain::others::Others;
@@ -17,8 +16,8 @@ const PROCESS_FULL_PCT: f64 = 95.0;
 const TOO_FEW: &str =
     "these figures are not enough for a verdict; repeat the run with bitcost, and explain that run";
 
-/// The explanation of an execution by the figures of its used runs.
-pub(super) fn by_figures(title: String, summary: &Summary) -> Explanation {
+/// The cells of an execution, explained by the figures of their used runs.
+pub(super) fn by_figures(summary: &Summary) -> Vec<ExplainedCell> {
     let run = |row: &RunRow| ExplainedRun {
         run: row.run,
         verdict: verdict(&row.figures),
@@ -29,11 +28,7 @@ pub(super) fn by_figures(title: String, summary: &Summary) -> Explanation {
         let runs = rows.into_iter().map(run).collect();
         ExplainedCell::new(cell.name(), runs)
     });
-    Explanation {
-        title,
-        cells: cells.collect(),
-        warnings: Vec::new(),
-    }
+    cells.collect()
 }
 
 /// A full CPU; of datagrams the receiver's where many are lost, and else the sender's.
