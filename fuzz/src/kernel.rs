@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bitcost_model::record::ThreadKind;
-use bitcost_probe::{cpu, frequency, interfaces, protocols, softnet, threads, throttling};
+use bitcost_probe::{cpu, interfaces, protocols, softnet, threads, throttling};
 
 use super::text;
 
@@ -20,7 +20,6 @@ pub fn proc(bytes: &[u8]) {
         black_box((cpu.busy(), cpu.all()));
     }
     black_box((
-        frequency::parse(text),
         bitcost_model::cpu_list::parse_cpu_list(text),
         interfaces::parse(text),
     ));

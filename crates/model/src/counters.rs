@@ -22,8 +22,6 @@ pub struct SocketMemory {
     pub send_buffer_bytes: u32,
     /// Written and not yet acknowledged (TCP).
     pub send_queue_bytes: u32,
-    /// Received while the program was in a call on this socket.
-    pub backlog_bytes: u32,
     /// Packets dropped because the socket had no space for them, as `SO_RXQ_OVFL` counts them.
     pub drops: u32,
 }
@@ -35,17 +33,8 @@ pub struct Softnet {
     /// CPU number; before Linux 5.10 the line's number, which is the same where every CPU is
     /// online.
     pub cpu: u32,
-    pub processed: u32,
     /// Packets that found the CPU's backlog full (`net.core.netdev_max_backlog`).
     pub dropped: u32,
-    /// Times that it stopped with work left, because its budget or its time was used up.
-    pub time_squeeze: u32,
-    /// Times that another CPU handed it packets (receive steering); absent before Linux 2.6.35.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub received_rps: Option<u32>,
-    /// Packets dropped by the flow limit; absent before Linux 3.11.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow_limit: Option<u32>,
 }
 
 /// An interface's counters (`/proc/net/dev`; the meanings: linux/if_link.h, `rtnl_link_stats64`).
@@ -92,12 +81,6 @@ pub struct Queue {
     /// Packets that left it; a TCP super-packet counts as its segments.
     pub packets: u64,
     pub drops: u32,
-    /// Times that it held a packet back because of its rate.
-    pub overlimits: u32,
-    /// Packets that the device did not take and that returned to the queue.
-    pub requeues: u32,
-    /// Bytes that wait in it now; this is not a counter.
-    pub backlog_bytes: u32,
     /// Packets that wait in it now; this is not a counter.
     pub backlog_packets: u32,
     /// The rate that it is set to, in bit/s; absent where it has none, or where that is not read.
@@ -177,10 +160,6 @@ impl LinkEmulator {
 /// admin-guide/cgroup-v2, scheduler/sched-bwc): the sum over its own group and all groups above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Throttling {
-    /// Periods that passed while something ran.
-    pub periods: u64,
-    /// Periods in which the quota was used up.
-    pub throttled_periods: u64,
     /// Time that all CPUs were held back, in µs.
     pub throttled_us: u64,
 }
@@ -199,15 +178,6 @@ pub struct SoftirqTime {
     pub sum_ns: u64,
     /// The sum of the squares of their times, in ns².
     pub squares_ns2: u64,
-}
-
-/// The frequency of one CPU at the reading (`scaling_cur_freq`; kernel doc:
-/// admin-guide/pm/cpufreq).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Frequency {
-    pub cpu: u32,
-    /// In kHz.
-    pub khz: u64,
 }
 
 /// CPU time of programs that are not part of the run, by the clocks of their processes.

@@ -33,39 +33,27 @@ tcp_info! {
     rtt_us: u32,
     /// Least round-trip time seen, in microseconds.
     min_rtt_us: u32,
-    /// Round-trip time as the receiver of the data estimates it, in microseconds.
-    rcv_rtt_us: u32,
     /// Congestion window, in segments.
     snd_cwnd_segments: u32,
     /// The slow-start threshold, in segments; 2^31 − 1: there is none yet.
     snd_ssthresh_segments: u32,
     /// The receive window that the other endpoint announced, in bytes (Linux 5.4).
     snd_wnd_bytes: u32,
-    /// The receive window that this endpoint announced, in bytes (Linux 6.2).
-    rcv_wnd_bytes: u32,
     /// Segments sent and not yet acknowledged.
     unacked_segments: u32,
     /// Bytes written and not yet sent.
     notsent_bytes: u32,
     /// The pacing rate of the connection, in bytes per second; 2^64 − 1: it is not paced.
     pacing_rate_bytes_per_second: u64,
-    /// The latest rate at which data was delivered, in bytes per second.
-    delivery_rate_bytes_per_second: u64,
-    /// True when that rate was limited by the data that the program wrote.
-    delivery_rate_app_limited: bool,
     /// Segments that the other endpoint acknowledged (Linux 4.18).
     delivered: u32,
     /// Those of them that arrived with a congestion mark (ECN; Linux 4.18).
     delivered_ce: u32,
     total_retrans: u32,
-    /// Bytes retransmitted (Linux 4.19).
-    bytes_retrans: u64,
     /// Segments that the other endpoint reported as duplicates (DSACK; Linux 4.19).
     dsack_dups: u32,
     /// Reordering events that were seen (Linux 4.19).
     reord_seen: u32,
-    /// Segments received out of order (Linux 5.4).
-    rcv_ooopack: u32,
     /// Segments sent: data, including retransmissions, and acknowledgements.
     segs_out: u32,
     segs_in: u32,
@@ -97,10 +85,8 @@ impl TcpInfo {
             delivered: sum(self.delivered, other.delivered),
             delivered_ce: sum(self.delivered_ce, other.delivered_ce),
             total_retrans: sum(self.total_retrans, other.total_retrans),
-            bytes_retrans: sum(self.bytes_retrans, other.bytes_retrans),
             dsack_dups: sum(self.dsack_dups, other.dsack_dups),
             reord_seen: sum(self.reord_seen, other.reord_seen),
-            rcv_ooopack: sum(self.rcv_ooopack, other.rcv_ooopack),
             segs_out: sum(self.segs_out, other.segs_out),
             segs_in: sum(self.segs_in, other.segs_in),
             data_segs_out: sum(self.data_segs_out, other.data_segs_out),

@@ -7,10 +7,8 @@ pub mod constants;
 pub mod core_to_core;
 pub mod cores;
 pub mod cpu;
-pub mod driver;
 pub mod emulators;
 pub mod foreign;
-pub mod frequency;
 pub mod host;
 pub mod interfaces;
 mod looks;
@@ -29,8 +27,6 @@ pub use looks::Looks;
 pub use source::{Between, Detail, Every, Node, Socket, Source, Target, Thread};
 
 pub struct Probe {
-    pub name: &'static str,
-    pub reads: &'static str,
     pub every: Every,
     /// Whether it counts what became of packets, which is also read before and after the whole
     /// traffic.
@@ -42,10 +38,8 @@ pub struct Probe {
 type Open = fn(&Target) -> Option<Source>;
 
 impl Probe {
-    const fn new(name: &'static str, reads: &'static str, open: Open) -> Probe {
+    const fn new(open: Open) -> Probe {
         Probe {
-            name,
-            reads,
             every: Every::Reading,
             is_of_packets: false,
             open,
@@ -65,44 +59,16 @@ impl Probe {
 
 /// Every probe that a run reads, in the order in which they are read.
 pub const PROBES: &[Probe] = &[
-    Probe::new("cpu", "/proc/stat", cpu::open),
-    Probe::new(
-        "threads",
-        "/proc/PID/task/TID/schedstat and status, CPU clocks",
-        threads::open,
-    ),
-    Probe::new("sockets", "TCP_INFO, SO_MEMINFO", sockets::open).of_packets(),
-    Probe::new("queues", "RTM_GETQDISC", queues::open).of_packets(),
-    Probe::new(
-        "emulators",
-        "the lab's file with the counters of its link emulators",
-        emulators::open,
-    )
-    .of_packets(),
-    Probe::new("interfaces", "/proc/net/dev", interfaces::open).of_packets(),
-    Probe::new("softnet", "/proc/net/softnet_stat", softnet::open).of_packets(),
-    Probe::new(
-        "throttling",
-        "cpu.stat of the control groups",
-        throttling::open,
-    ),
-    Probe::new(
-        "protocols",
-        "/proc/net/snmp, netstat, snmp6",
-        protocols::open,
-    )
-    .of_packets()
-    .at_edges(),
-    Probe::new(
-        "softirqs",
-        "softirq_entry and softirq_exit, /proc/softirqs",
-        softirqs::open,
-    )
-    .at_edges(),
-    Probe::new("driver", "ETHTOOL_GSTATS", driver::open)
-        .of_packets()
-        .at_edges(),
-    Probe::new("frequency", "cpufreq/scaling_cur_freq", frequency::open).at_edges(),
+    Probe::new(cpu::open),
+    Probe::new(threads::open),
+    Probe::new(sockets::open).of_packets(),
+    Probe::new(queues::open).of_packets(),
+    Probe::new(emulators::open).of_packets(),
+    Probe::new(interfaces::open).of_packets(),
+    Probe::new(softnet::open).of_packets(),
+    Probe::new(throttling::open),
+    Probe::new(protocols::open).of_packets().at_edges(),
+    Probe::new(softirqs::open).at_edges(),
 ];
 
 #[cfg(test)]

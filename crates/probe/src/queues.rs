@@ -63,9 +63,6 @@ fn queue(
         bytes: found.bytes,
         packets: found.packets,
         drops: found.drops,
-        overlimits: found.overlimits,
-        requeues: found.requeues,
-        backlog_bytes: found.backlog_bytes,
         backlog_packets: found.backlog_packets,
         rate_bps: found.rate_bps,
     })

@@ -63,24 +63,13 @@ fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
 
 fn memory(socket: &Socket) -> Option<SocketMemory> {
     let words = bitcost_sys::socket::memory(&socket.handle).ok()?;
-    let [
-        received,
-        receive,
-        allocated,
-        send,
-        _,
-        queued,
-        _,
-        backlog,
-        drops,
-    ] = words;
+    let [received, receive, allocated, send, _, queued, .., drops] = words;
     Some(SocketMemory {
         receive_queue_bytes: received,
         receive_buffer_bytes: receive,
         send_allocated_bytes: allocated,
         send_buffer_bytes: send,
         send_queue_bytes: queued,
-        backlog_bytes: backlog,
         drops,
     })
 }

@@ -7,10 +7,8 @@ use bitcost_model::counters::Softnet;
 use crate::read::Kept;
 use crate::source::{Source, Target, source};
 
-/// Column of the times that another CPU handed packets over (Linux 2.6.35).
-const RECEIVED_RPS: usize = 9;
-/// Column of the flow limit's drops (Linux 3.11).
-const FLOW_LIMIT: usize = 10;
+/// Column of the packets that found the backlog full.
+const DROPPED: usize = 1;
 /// Column of the CPU's number (Linux 5.10).
 const CPU: usize = 12;
 
@@ -32,15 +30,8 @@ fn parse_line(number: usize, line: &str) -> Option<Softnet> {
         .split_ascii_whitespace()
         .map(|word| u32::from_str_radix(word, 16));
     let columns = columns.collect::<Result<Vec<u32>, _>>().ok()?;
-    let [processed, dropped, time_squeeze, ..] = columns[..] else {
-        return None;
-    };
     Some(Softnet {
         cpu: columns.get(CPU).copied().unwrap_or(number as u32),
-        processed,
-        dropped,
-        time_squeeze,
-        received_rps: columns.get(RECEIVED_RPS).copied(),
-        flow_limit: columns.get(FLOW_LIMIT).copied(),
+        dropped: *columns.get(DROPPED)?,
     })
 }

@@ -1,4 +1,4 @@
-//! Times and context switches of the run's threads, and the CPU time of this process:
+//! Times and context switches of the run's threads:
 //! `/proc/PID/task/TID/schedstat` (kernel doc: scheduler/sched-stats) and `status` (proc(5)).
 //!
 //! The kernel brings a running thread's time in `schedstat` up to date at each tick and switch, so a reading from another
@@ -25,7 +25,6 @@ pub fn open(target: &Target) -> Option<Source> {
     source(move |sample, detail| {
         let read = threads.iter_mut().filter_map(|thread| thread.read(detail));
         sample.threads = read.collect();
-        sample.process_ns = Some(bitcost_sys::clock::process_cpu_ns());
     })
 }
 

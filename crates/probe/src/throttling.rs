@@ -29,8 +29,8 @@ pub fn open(_target: &Target) -> Option<Source> {
     let mut files = files.find(|files| !files.is_empty())?;
     source(move |sample, _| {
         let each = files.iter_mut().map(|file| file.text().and_then(parse));
-        let all: Option<Vec<Throttling>> = each.collect();
-        sample.throttling = all.map(|all| all.iter().fold(Throttling::default(), plus));
+        let sum: Option<u64> = each.sum();
+        sample.throttling = sum.map(|throttled_us| Throttling { throttled_us });
     })
 }
 
@@ -60,14 +60,6 @@ fn counted(groups: &str, process: &str) -> Vec<Kept> {
     let kept = opened.map(Kept::of);
     kept.filter_map(|mut file| has_counters(&mut file).then_some(file))
         .collect()
-}
-
-fn plus(sum: Throttling, group: &Throttling) -> Throttling {
-    Throttling {
-        periods: sum.periods + group.periods,
-        throttled_periods: sum.throttled_periods + group.throttled_periods,
-        throttled_us: sum.throttled_us + group.throttled_us,
-    }
 }
 
 /// The `cpu.stat` files of the group and of those above it, by the texts of `/proc/self/cgroup` and
@@ -119,14 +111,10 @@ fn above(mount: &str, group: &str) -> Vec<PathBuf> {
     (0..=names.len()).map(path).collect()
 }
 
-/// The counters in a `cpu.stat`; absent if the group has none.
-pub fn parse(text: &str) -> Option<Throttling> {
+/// The time that a group was held back, in µs, from its `cpu.stat`; absent if it has no quota.
+pub fn parse(text: &str) -> Option<u64> {
     let v1_us = || Some(number(text, "throttled_time ")? / 1000);
-    Some(Throttling {
-        periods: number(text, "nr_periods ")?,
-        throttled_periods: number(text, "nr_throttled ")?,
-        throttled_us: number(text, "throttled_usec ").or_else(v1_us)?,
-    })
+    number(text, "throttled_usec ").or_else(v1_us)
 }
 
 #[cfg(test)]

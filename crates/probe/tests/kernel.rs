@@ -148,7 +148,7 @@ fn other_namespace_is_read_from_here() {
 
 fn missing_sources_are_absent() {
     let sample = read(&target("no-such0", Vec::new(), Vec::new()));
-    assert!(sample.queues.is_empty() && sample.interfaces.is_empty() && sample.driver.is_empty());
+    assert!(sample.queues.is_empty() && sample.interfaces.is_empty());
     assert!(sample.sockets.is_empty() && sample.tcp_info.is_none());
     assert!(!sample.cpus.is_empty());
 }
@@ -164,7 +164,7 @@ fn each_probe_reads_its_own_fields() {
         }],
         Vec::new(),
     ));
-    assert!(!sample.cpus.is_empty() && sample.process_ns > Some(0));
+    assert!(!sample.cpus.is_empty());
     assert_eq!(sample.threads.len(), 1);
     assert_eq!(sample.sockets.len(), 1);
     assert_eq!(
@@ -180,15 +180,5 @@ fn each_probe_reads_its_own_fields() {
     assert_eq!(
         has("/proc/net/snmp"),
         sample.protocols.contains_key("Udp.RcvbufErrors")
-    );
-    assert_eq!(
-        has("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"),
-        !sample.frequencies.is_empty()
-    );
-    // A veth counts, and reports the number of its peer.
-    assert!(
-        sample.driver.contains_key("peer_ifindex"),
-        "{:?}",
-        sample.driver
     );
 }

@@ -6,9 +6,8 @@
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use bitcost_model::counters::Throttling;
 use bitcost_model::record::ThreadKind;
-use bitcost_probe::{cpu, frequency, interfaces, protocols, softnet, threads, throttling};
+use bitcost_probe::{cpu, interfaces, protocols, softnet, threads, throttling};
 
 /// A kernel of 2010; one of 2022, with version 2 of control groups, on arm64 with one CPU offline; one
 /// of 2025, recorded, with both versions mounted.
@@ -42,7 +41,6 @@ fn read(path: &Path) -> String {
             &text(&path.with_file_name("mounts")),
         )),
         Some("mounts") => String::new(),
-        Some("scaling_cur_freq") => lines(frequency::parse(of_file)),
         other => panic!("no probe reads {other:?}"),
     }
 }
@@ -64,7 +62,7 @@ fn recorded_files_are_read() {
 
 #[test]
 fn what_is_missing_or_cut_is_absent() {
-    for text in ["", "00000001 00000000\nx y z\n"] {
+    for text in ["", "00000001\nx y z\n"] {
         assert!(softnet::parse(text).is_empty());
     }
     for text in ["", "eth0: 1 2 3\n"] {
@@ -74,17 +72,11 @@ fn what_is_missing_or_cut_is_absent() {
         assert!(protocols::parse(text).is_empty());
     }
     assert!(throttling::paths("", "").is_empty());
-    assert_eq!(frequency::parse("0\n"), None);
 }
 
 /// The first version of control groups counts in ns.
 #[test]
 fn quotas_of_the_first_version_are_read() {
     let text = "nr_periods 7\nnr_throttled 3\nthrottled_time 2500999\n";
-    let wanted = Throttling {
-        periods: 7,
-        throttled_periods: 3,
-        throttled_us: 2500,
-    };
-    assert_eq!(throttling::parse(text), Some(wanted));
+    assert_eq!(throttling::parse(text), Some(2500));
 }

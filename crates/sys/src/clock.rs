@@ -24,11 +24,6 @@ pub fn thread_cpu_ns() -> u64 {
     ns(ClockId::ThreadCPUTime)
 }
 
-/// CPU time of this process with all its threads, in nanoseconds (`CLOCK_PROCESS_CPUTIME_ID`).
-pub fn process_cpu_ns() -> u64 {
-    ns(ClockId::ProcessCPUTime)
-}
-
 /// Sleeps until `CLOCK_MONOTONIC` reaches `at_ns`; returns at once when that has passed.
 pub fn sleep_until(at_ns: u64) {
     let at = Timespec {

@@ -18,7 +18,6 @@ pub struct Raw {
     pub backoff: u8,
     pub options: u8,
     pub wscale: u8,
-    /// Bit fields; the first is `delivery_rate_app_limited`.
     pub flags: u8,
     pub rto: u32,
     pub ato: u32,
@@ -66,7 +65,6 @@ pub struct Raw {
     pub reord_seen: u32,
     pub rcv_ooopack: u32,
     pub snd_wnd: u32,
-    pub rcv_wnd: u32,
 }
 
 /// TCP options, as `TCPI_OPT_…` names them.
@@ -104,17 +102,5 @@ impl TcpInfo {
     pub fn has(&self, option: u8) -> Option<bool> {
         let options = self.get(|raw| &raw.options)?;
         Some(options & option != 0)
-    }
-
-    /// True when the delivery rate was limited by what the program wrote; a separate bit from Linux 4.9 on, with the rate.
-    pub fn delivery_rate_app_limited(&self) -> Option<bool> {
-        // The first bit field is in the lowest bit on little-endian machines, in the highest on others.
-        let bit = if cfg!(target_endian = "little") {
-            0x01
-        } else {
-            0x80
-        };
-        self.get(|raw| &raw.delivery_rate)
-            .map(|_| self.raw.flags & bit != 0)
     }
 }

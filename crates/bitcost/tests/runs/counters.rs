@@ -55,10 +55,9 @@ fn each_reading(samples: &[Sample]) {
         assert_eq!(sample.tcp_info.as_ref().map(segments), Some(sum));
         let mut sockets = sample.sockets.iter();
         assert!(sockets.all(|socket| socket.send_buffer_bytes > 0));
-        assert!(sample.process_ns > Some(0) && !sample.cpus.is_empty());
+        assert!(!sample.cpus.is_empty());
     }
     let grown = |count: fn(&Sample) -> u64| samples.is_sorted_by_key(count);
-    assert!(grown(|sample| sample.process_ns.unwrap_or_default()));
     assert!(grown(|sample| {
         let interfaces = sample.interfaces.iter();
         interfaces.map(|interface| interface.rx_packets).sum()
@@ -73,7 +72,6 @@ fn edges(samples: &[Sample]) {
     for (index, sample) in samples.iter().enumerate() {
         let is_edge = index == 0 || index + 1 == samples.len();
         assert_eq!(sample.protocols.contains_key("Tcp.OutSegs"), is_edge);
-        assert!(is_edge || (sample.driver.is_empty() && sample.frequencies.is_empty()));
     }
     let segments = |sample: &Sample| sample.protocols["Tcp.OutSegs"];
     assert!(segments(&samples[0]) < segments(&samples[samples.len() - 1]));

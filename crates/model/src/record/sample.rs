@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Counts;
 use crate::counters::{
-    Frequency, Interface, LinkEmulator, Queue, SocketMemory, SoftirqTime, Softnet, Throttling,
+    Interface, LinkEmulator, Queue, SocketMemory, SoftirqTime, Softnet, Throttling,
 };
 use crate::tcp_info::TcpInfo;
 
@@ -125,9 +125,6 @@ pub struct Sample {
     pub cpus: Vec<CpuTicks>,
     /// Threads of this endpoint; a thread whose times cannot be read is absent.
     pub threads: Vec<ThreadTime>,
-    /// CPU time of the agent with all its threads, in ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process_ns: Option<u64>,
     /// Time since the window's start for which timers of the agent came late although it did not wait for a CPU: it was
     /// stopped, alone or with its machine.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -175,13 +172,6 @@ pub struct Sample {
     /// times them; empty where they are not timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub softirqs: Vec<SoftirqTime>,
-    /// *Edges.* Frequency of each CPU; empty where the kernel does not govern it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub frequencies: Vec<Frequency>,
-    /// *Edges.* The driver's own counters of the endpoint's interface (`ethtool -S`), by the
-    /// driver's names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub driver: BTreeMap<String, u64>,
 }
 
 impl Sample {

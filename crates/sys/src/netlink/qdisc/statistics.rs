@@ -30,14 +30,8 @@ pub struct Statistics {
     pub packets: u64,
     /// Packets in its queue.
     pub backlog_packets: u32,
-    /// Bytes in its queue.
-    pub backlog_bytes: u32,
     /// Packets that it dropped.
     pub drops: u32,
-    /// Packets that the device did not accept and that were requeued.
-    pub requeues: u32,
-    /// How often it delayed a packet because of its rate.
-    pub overlimits: u32,
     /// The rate that it keeps, in bit/s; known of a token bucket (tbf) alone.
     pub rate_bps: Option<u64>,
 }
@@ -79,10 +73,7 @@ pub(crate) fn read(reply: &Reply) -> Option<Statistics> {
             TCA_STATS_PKT64 => wide = u64_at(value, 0),
             TCA_STATS_QUEUE => {
                 found.backlog_packets = u32_at(value, 0)?;
-                found.backlog_bytes = u32_at(value, 4)?;
                 found.drops = u32_at(value, 8)?;
-                found.requeues = u32_at(value, 12)?;
-                found.overlimits = u32_at(value, 16)?;
             }
             _ => {}
         }
@@ -127,10 +118,7 @@ mod tests {
             bytes: 5 << 32,
             packets: 99,
             backlog_packets: 3,
-            backlog_bytes: 4500,
             drops: 17,
-            requeues: 1,
-            overlimits: 900,
             rate_bps: None,
         };
         // Linux 4.19: packets in 32 bits only.
