@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::emulator::{Device, Emulator, Handle, Report, Settings};
+use crate::emulator::{Device, Emulator, Handle, Settings};
 use bitcost_model::counters::LinkEmulator;
 use bitcost_model::shaping::{PPM, Shaping};
 use bitcost_model::topology::{End, Link};
@@ -54,10 +54,9 @@ struct Sheet {
 
 impl Sheet {
     /// Writes both directions of an emulator, together with the latest counters of the others.
-    fn write(&mut self, devices: &[String; 2], report: &Report) {
-        let directions = report.directions.iter().zip(report.rates_bps);
-        for (device, (counters, rate_bps)) in devices.iter().zip(directions) {
-            let reading = counters.reading(device, report.cpu_ns, rate_bps);
+    fn write(&mut self, devices: &[String; 2], readings: [LinkEmulator; 2]) {
+        for (device, mut reading) in devices.iter().zip(readings) {
+            reading.device.clone_from(device);
             self.directions.insert(device.clone(), reading.part());
         }
         let directions: Vec<&str> = self.directions.values().map(String::as_str).collect();
@@ -154,11 +153,9 @@ impl EmulatedLinks {
         let handle = emulator.handle();
         let (sheet, devices) = (self.sheet.clone(), names.clone());
         let work = move || {
-            let ended = emulator.run_watched(|report| {
-                sheet
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .write(&devices, report)
+            let ended = emulator.run(|readings| {
+                let mut sheet = sheet.lock().unwrap_or_else(PoisonError::into_inner);
+                sheet.write(&devices, readings)
             });
             if let Err(error) = ended {
                 let what = format!(

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bitcost_lab::emulator::{Counters, Device, Emulator, Handle, Settings};
+use bitcost_lab::emulator::{Device, Emulator, Settings};
+use bitcost_model::counters::LinkEmulator;
 use bitcost_model::shaping::QueueLimit;
 use bitcost_sys::socket::{SO_SNDBUF, SO_SNDBUFFORCE};
 use bitcost_testkit::gap::{DEVICE, Gap};
@@ -35,7 +37,7 @@ bitcost_testkit::trials! { PrivateNetwork:
 
 struct Path {
     gap: Gap,
-    handle: Handle,
+    read: Arc<Mutex<[LinkEmulator; 2]>>,
 }
 
 impl Path {
@@ -48,17 +50,19 @@ impl Path {
         let gap = Gap::new(mtu_bytes);
         let devices = gap.devices.map(|index| Device { index, mtu_bytes });
         let line = Emulator::open(devices, settings, 7).expect("opens");
-        let handle = line.handle();
+        let read = Arc::<Mutex<[LinkEmulator; 2]>>::default();
         before(&gap);
-        thread::spawn(move || line.run().expect("runs"));
-        Path { gap, handle }
+        let latest = read.clone();
+        let watch = move |readings| *latest.lock().expect("whole") = readings;
+        thread::spawn(move || line.run(watch).expect("runs"));
+        Path { gap, read }
     }
 
     /// The counters of one direction, as soon as `settled` accepts them as final.
-    fn counters(&self, direction: usize, settled: impl Fn(&Counters) -> bool) -> Counters {
+    fn counters(&self, direction: usize, settled: impl Fn(&LinkEmulator) -> bool) -> LinkEmulator {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let counters = self.handle.report().directions[direction].clone();
+            let counters = self.read.lock().expect("whole")[direction].clone();
             if settled(&counters) {
                 return counters;
             }
@@ -135,7 +139,7 @@ fn a_reply_takes_both_delays() {
         );
     }
     let counters = path.counters(0, |counters| counters.departed.packets >= 4);
-    let late = counters.lateness.buckets();
+    let late = &counters.late;
     assert_eq!(
         late.iter().map(|(_, count)| count).sum::<u64>(),
         counters.departed.packets
@@ -145,7 +149,7 @@ fn a_reply_takes_both_delays() {
 
 /// Whether all packets that arrived have departed, and among them a transfer of this number of
 /// bytes: a report may be older than the end of the transfer.
-fn all_of(bytes: u64) -> impl Fn(&Counters) -> bool {
+fn all_of(bytes: u64) -> impl Fn(&LinkEmulator) -> bool {
     move |counters| counters.arrived == counters.departed && counters.departed.bytes > bytes
 }
 

@@ -55,7 +55,7 @@ impl Hosts {
         enter(others.as_fd(), Kind::Net).unwrap();
         set_up("lo", &[]);
         let device = set_up("c0", &[CLIENT.into(), FOREIGN.into()]);
-        let capture = Mutex::new(Ring::open(device, Lengths::Any, 16 << 20).unwrap());
+        let capture = Mutex::new(Ring::open(device, Lengths::Above(0), 16 << 20).unwrap());
         enter(server.as_fd(), Kind::Net).unwrap();
         Hosts {
             server,

@@ -9,11 +9,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use bitcost_model::counters::LinkEmulator;
 use bitcost_sys::clock;
 use bitcost_sys::packet::{BATCH, BatchSender};
 
-use crate::emulator::handle::{Handle, Own, Report};
+use crate::emulator::handle::{Handle, Own};
 use crate::emulator::inlet::{Inlet, Moment};
+use crate::emulator::lateness::Lateness;
 use crate::emulator::pool::{Pool, Slot};
 use crate::emulator::schedule::{Departure, Schedule};
 use crate::emulator::settings::Settings;
@@ -41,6 +43,8 @@ struct Direction {
     /// Packets that are due and about to be sent, in order.
     leaving: VecDeque<Departure<Slot>>,
     batch_sender: BatchSender,
+    /// How long after its due time each packet departed.
+    lateness: Lateness,
     is_prompt: bool,
 }
 
@@ -84,20 +88,12 @@ impl Emulator {
         self.handle.clone()
     }
 
-    /// Forwards packets, and returns only on an error.
+    /// Forwards packets, and returns only on an error. `watch` gets the counters of both directions, without the names of
+    /// their devices: every 10 ms while packets are held, and when none are held any more.
     ///
     /// # Errors
     /// The kernel's; `ENETDOWN` when a device is down or gone.
-    pub fn run(self) -> io::Result<()> {
-        self.run_watched(|_| {})
-    }
-
-    /// As [`Emulator::run`]. `watch` gets each report: every 10 ms while packets are
-    /// held, and when none are held any more.
-    ///
-    /// # Errors
-    /// The kernel's; `ENETDOWN` when a device is down or gone.
-    pub fn run_watched(mut self, mut watch: impl FnMut(&Report)) -> io::Result<()> {
+    pub fn run(mut self, mut watch: impl FnMut([LinkEmulator; 2])) -> io::Result<()> {
         loop {
             let now = Moment::now();
             self.apply_request();
@@ -124,7 +120,11 @@ impl Emulator {
     }
 
     /// Reports periodically while packets are held, and when none are held any more.
-    fn publish(&mut self, now_ns: u64, watch: &mut impl FnMut(&Report)) -> io::Result<()> {
+    fn publish(
+        &mut self,
+        now_ns: u64,
+        watch: &mut impl FnMut([LinkEmulator; 2]),
+    ) -> io::Result<()> {
         let is_busy = self
             .directions
             .iter()
@@ -136,17 +136,14 @@ impl Emulator {
         for direction in &mut self.directions {
             direction.schedule.counters_mut().missed_packets = direction.inlet.missed()?;
         }
-        let directions = &self.directions;
-        self.own.report(|report| {
-            for (shown, direction) in report.directions.iter_mut().zip(directions) {
-                shown.clone_from(direction.schedule.counters());
-            }
-            report.cpu_ns = clock::thread_cpu_ns();
-            report.rates_bps = directions
-                .each_ref()
-                .map(|one| one.schedule.settings().rate_bps);
-            watch(report);
-        });
+        // Including the kernel's receive work during the emulator's send calls.
+        let cpu_ns = clock::thread_cpu_ns();
+        watch(self.directions.each_ref().map(|direction| LinkEmulator {
+            cpu_ns,
+            rate_bps: direction.schedule.settings().rate_bps,
+            late: direction.lateness.buckets(),
+            ..direction.schedule.counters().clone()
+        }));
         Ok(())
     }
 
@@ -208,6 +205,7 @@ impl Direction {
             schedule: Schedule::new(settings, seed, number),
             leaving: VecDeque::new(),
             batch_sender: BatchSender::open(to.index)?,
+            lateness: Lateness::default(),
         })
     }
 
@@ -249,9 +247,8 @@ impl Direction {
         for departure in self.leaving.drain(..count) {
             if is_taken {
                 departure.size.add_to(&mut counters.departed);
-                counters
-                    .lateness
-                    .record(now_ns.saturating_sub(departure.due_ns), 1);
+                self.lateness
+                    .record(now_ns.saturating_sub(departure.due_ns));
             } else {
                 departure.size.add_to(&mut counters.refused);
             }

@@ -1,4 +1,4 @@
-//! What the thread of a link emulator shares with other threads: its counters, and requests for other settings.
+//! What the thread of a link emulator shares with other threads: requests for other settings.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,23 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::emulator::counters::Counters;
 use crate::emulator::settings::Settings;
-
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// From the first device to the second, and in the other direction.
-    pub directions: [Counters; 2],
-    /// CPU time of the emulator's thread, in ns, including the kernel's receive work during its
-    /// send calls.
-    pub cpu_ns: u64,
-    /// The rate that each direction keeps now, in bit/s; absent without one.
-    pub rates_bps: [Option<u64>; 2],
-}
 
 #[derive(Debug)]
 struct Shared {
-    report: Report,
     /// Settings to apply at the next poll, with the seed of the random numbers.
     request: Option<([Settings; 2], u64)>,
     in_effect: [Settings; 2],
@@ -55,7 +42,6 @@ impl Handle {
         heard.set_nonblocking(true)?;
         let common = Arc::new(Common {
             shared: Mutex::new(Shared {
-                report: Report::default(),
                 request: None,
                 in_effect: settings,
             }),
@@ -69,28 +55,18 @@ impl Handle {
         Ok((Handle { common, bell }, own))
     }
 
-    /// The counters; they are at most 10 ms old.
-    pub fn report(&self) -> Report {
-        self.common.lock().report.clone()
-    }
-
-    /// Applies other settings from the next poll on; packets that it holds keep their times. The
-    /// random numbers restart: the same seed gives the n-th packet from now on the same fate.
-    pub fn set(&self, settings: [Settings; 2], seed: u64) {
-        self.common.lock().request = Some((settings, seed));
-        // A bell that cannot be rung again was rung already, and one without an emulator wakes none.
-        let _ = (&*self.bell).write(&[0]);
-    }
-
-    /// As [`Handle::set`], and waits at most for `limit` until the emulator forwards by the latest
-    /// request. Returns the settings by which it then forwards.
+    /// Applies other settings from the next poll on; packets that the emulator holds keep their times. The
+    /// random numbers restart: the same seed gives the n-th packet from now on the same fate. Waits at most
+    /// for `limit` until it forwards by the latest request, and returns the settings by which it then forwards.
     pub fn set_and_read(
         &self,
         settings: [Settings; 2],
         seed: u64,
         limit: Duration,
     ) -> [Settings; 2] {
-        self.set(settings, seed);
+        self.common.lock().request = Some((settings, seed));
+        // A bell that cannot be rung again was rung already, and one without an emulator wakes none.
+        let _ = (&*self.bell).write(&[0]);
         let waited =
             self.common
                 .confirmed
@@ -122,10 +98,6 @@ impl Own {
         shared.request.take_if(is_latest);
         shared.in_effect = in_effect;
         self.common.confirmed.notify_all();
-    }
-
-    pub(super) fn report(&self, change: impl FnOnce(&mut Report)) {
-        change(&mut self.common.lock().report);
     }
 }
 

@@ -24,9 +24,6 @@ const OF_AVAILABLE: u64 = 16;
 /// Bytes of an Ethernet header with a VLAN tag.
 const HEADER_BYTES: u32 = 18;
 
-/// Above this MTU segments are as long as super-packets, and one ring is enough.
-const TWO_RINGS_MTU_BYTES: u32 = 16_000;
-
 /// A packet with a timestamp further in the future than this was stamped before the wall clock was
 /// set back, in ns.
 const STEP_NS: u64 = 100_000_000;
@@ -50,7 +47,7 @@ impl Moment {
 
 pub struct Inlet {
     segments: Ring,
-    supers: Option<Ring>,
+    supers: Ring,
     before_ns: u64,
     /// The rings have less room than bursts of this many bytes need.
     is_short: bool,
@@ -75,21 +72,12 @@ impl Inlet {
             is_short |= wanted > most;
             Ring::open(device_index, lengths, wanted.min(most) as usize)
         };
-        if mtu_bytes > TWO_RINGS_MTU_BYTES {
-            let segments = ring(Lengths::Any, SUPER_PACKET_BYTES)?;
-            return Ok(Inlet {
-                segments,
-                supers: None,
-                before_ns,
-                is_short,
-            });
-        }
         let longest = mtu_bytes + HEADER_BYTES;
         let segments = ring(Lengths::UpTo(longest), u64::from(mtu_bytes))?;
         let supers = ring(Lengths::Above(longest), SUPER_PACKET_BYTES)?;
         Ok(Inlet {
             segments,
-            supers: Some(supers),
+            supers,
             before_ns,
             is_short,
         })
@@ -101,10 +89,7 @@ impl Inlet {
     }
 
     pub fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        [Some(&self.segments), self.supers.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(Ring::as_fd)
+        [&self.segments, &self.supers].into_iter().map(Ring::as_fd)
     }
 
     /// Passes every packet that arrived until `now` to `take`, with its time, in order.
@@ -114,18 +99,17 @@ impl Inlet {
     pub fn drain(&mut self, now: Moment, mut take: impl FnMut(u64, &[u8])) {
         while let Some((from, at_ns)) = self.next(now) {
             let ring = match from {
-                From::Segments => Some(&mut self.segments),
-                From::Supers => self.supers.as_mut(),
+                From::Segments => &mut self.segments,
+                From::Supers => &mut self.supers,
             };
-            ring.and_then(|ring| ring.take(|packet| take(at_ns, packet)));
+            ring.take(|packet| take(at_ns, packet));
         }
         self.before_ns = now.monotonic_ns;
     }
 
     /// The number of packets that arrived faster than they were read.
     pub fn missed(&mut self) -> io::Result<u64> {
-        let supers = self.supers.as_mut().map_or(Ok(0), Ring::dropped)?;
-        Ok(self.segments.dropped()? + supers)
+        Ok(self.segments.dropped()? + self.supers.dropped()?)
     }
 
     fn next(&mut self, now: Moment) -> Option<(From, u64)> {
@@ -134,11 +118,7 @@ impl Inlet {
             (at_ns <= now.real_ns || at_ns > now.real_ns + STEP_NS).then_some(at_ns)
         };
         let segments = stamp(&mut self.segments).map(|at_ns| (From::Segments, at_ns));
-        let supers = self
-            .supers
-            .as_mut()
-            .and_then(stamp)
-            .map(|at_ns| (From::Supers, at_ns));
+        let supers = stamp(&mut self.supers).map(|at_ns| (From::Supers, at_ns));
         let first = match (segments, supers) {
             (Some(a), Some(b)) => Some(if a.1 <= b.1 { a } else { b }),
             (one, other) => one.or(other),

@@ -21,8 +21,8 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    pub fn record(&mut self, late_ns: u64, times: u64) {
-        self.counts[bucket(late_ns)] += times;
+    pub fn record(&mut self, late_ns: u64) {
+        self.counts[bucket(late_ns)] += 1;
     }
 
     /// The bound of each bucket that has packets, in ns, with their number.

@@ -2,7 +2,6 @@
 //! interfaces as netem does, for kernels without netem.
 
 mod chance;
-mod counters;
 mod forward;
 mod handle;
 mod inlet;
@@ -12,10 +11,8 @@ mod schedule;
 mod settings;
 mod size;
 
-pub use counters::Counters;
 pub use forward::{Device, Emulator, TOGETHER_NS};
-pub use handle::{Handle, Report};
-pub use lateness::Lateness;
+pub use handle::Handle;
 pub use schedule::{Departure, Schedule};
 pub use settings::Settings;
 pub use size::{OFFLOAD_HEADER_BYTES, Size};

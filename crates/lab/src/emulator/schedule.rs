@@ -8,11 +8,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use bitcost_model::counters::Amount;
+use bitcost_model::counters::{Amount, LinkEmulator};
 use bitcost_model::shaping::QueueLimit;
 
 use crate::emulator::chance::Chance;
-use crate::emulator::counters::Counters;
 use crate::emulator::settings::Settings;
 use crate::emulator::size::Size;
 
@@ -72,7 +71,7 @@ pub struct Schedule<T> {
     holds: Amount,
     last_ns: u64,
     count: u64,
-    counters: Counters,
+    counters: LinkEmulator,
 }
 
 impl<T> Schedule<T> {
@@ -87,7 +86,7 @@ impl<T> Schedule<T> {
             holds: Amount::default(),
             last_ns: 0,
             count: 0,
-            counters: Counters::default(),
+            counters: LinkEmulator::default(),
         }
     }
 
@@ -150,13 +149,13 @@ impl<T> Schedule<T> {
         })
     }
 
-    pub fn counters(&self) -> &Counters {
+    /// What became of its packets, without the device, its times and its rate.
+    pub fn counters(&self) -> &LinkEmulator {
         &self.counters
     }
 
-    /// The counters, for what the caller knows of its packets: departed, refused, missed, and
-    /// lateness.
-    pub fn counters_mut(&mut self) -> &mut Counters {
+    /// The counters, for what the caller knows of its packets: departed, refused, missed.
+    pub fn counters_mut(&mut self) -> &mut LinkEmulator {
         &mut self.counters
     }
 

@@ -31,8 +31,6 @@ const TP_STATUS_USER: u32 = 1;
 /// The lengths of the frames that a ring takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
-    /// All.
-    Any,
     /// Up to this many bytes.
     UpTo(u32),
     /// More than this many bytes.
@@ -179,7 +177,7 @@ impl AsFd for Ring {
 fn slot_bytes(lengths: Lengths) -> usize {
     let frame = match lengths {
         Lengths::UpTo(most) => most as usize,
-        Lengths::Any | Lengths::Above(_) => PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES,
+        Lengths::Above(_) => PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES,
     };
     let needed = SLOT_HEADER_BYTES + frame;
     if needed > PAGE_BYTES {
@@ -192,7 +190,6 @@ fn slot_bytes(lengths: Lengths) -> usize {
 /// Makes the kernel deliver only frames of these lengths (socket(7), `SO_ATTACH_FILTER`).
 fn filter(socket: &OwnedFd, lengths: Lengths) -> io::Result<()> {
     let (bound, longer, others) = match lengths {
-        Lengths::Any => return Ok(()),
         Lengths::UpTo(most) => (most, 0, u32::MAX),
         Lengths::Above(most) => (most, u32::MAX, 0),
     };
