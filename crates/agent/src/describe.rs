@@ -19,18 +19,8 @@ pub fn host(device: &str) -> Result<HostDescription, Refusal> {
 pub fn route(to: IpAddr) -> Result<Route, Refusal> {
     let mut rtnl = Rtnl::open().map_err(HostError::from)?;
     let route = rtnl.route(to).map_err(HostError::from)?;
-    let links = rtnl.links().map_err(HostError::from)?;
-    let leads = |link: &bitcost_sys::netlink::Link| {
-        if route.is_local {
-            link.is_loopback()
-        } else {
-            link.index == route.link
-        }
-    };
-    let device = links.into_iter().find(leads).map(|link| link.name);
-    let device = device.ok_or_else(|| format!("find the route to {to}: its interface is gone"))?;
     Ok(Route {
-        device,
+        device: route.device,
         source: route.source,
         is_local: route.is_local,
     })
@@ -48,10 +38,7 @@ pub fn addresses(device: &str) -> Result<Vec<IpAddr>, Refusal> {
 /// kernel does not report them.
 pub fn napi_threads(device: &str) -> Option<Vec<u32>> {
     let index = Rtnl::open().ok()?.link(device).ok()?.index;
-    let napis = bitcost_sys::netlink::Netdev::open()
-        .ok()??
-        .napis(index)
-        .ok()??;
+    let napis = bitcost_sys::netlink::napis(index).ok()??;
     let reported = |napi: &Napi| napi.thread_pid.filter(|pid| *pid != 0);
     let of_machine = is_proc_of_another_namespace();
     let threads = napis.iter().filter_map(|napi| match reported(napi) {

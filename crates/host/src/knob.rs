@@ -30,9 +30,10 @@ pub trait Knob: Sync {
         Scope::Network
     }
 
-    /// Every subject of this host that has the knob: a device, a sysctl, a CPU.
+    /// Every subject of this host that has values of the knob: a device, a sysctl.
     fn subjects(&self) -> Vec<String> {
-        devices()
+        let has_it = |device: &String| self.observe(device).is_ok_and(|values| !values.is_empty());
+        devices().into_iter().filter(has_it).collect()
     }
 
     /// The subjects of a request, of a run over `device`.
@@ -78,12 +79,6 @@ pub trait Knob: Sync {
     fn is_whole(&self) -> bool {
         false
     }
-}
-
-/// The names of the devices that have values of this knob.
-pub fn devices_with(knob: &dyn Knob) -> Vec<String> {
-    let has_it = |device: &String| knob.observe(device).is_ok_and(|values| !values.is_empty());
-    devices().into_iter().filter(has_it).collect()
 }
 
 /// Checks that requested values are in effect.

@@ -12,14 +12,13 @@ mod device;
 mod error;
 pub mod journal;
 mod knob;
-mod mtu;
+mod link_number;
 mod offload;
 mod qdisc;
 mod receive_path;
 pub mod recovery;
 pub mod snapshot;
 mod stress;
-mod super_packets;
 mod sysctl;
 mod tuning;
 mod values;
@@ -31,13 +30,12 @@ pub use describe::describe;
 pub use device::{check as check_device, check_name as check_device_name};
 pub use error::HostError;
 pub use knob::{Knob, Scope};
-pub use mtu::Mtu;
+pub use link_number::{GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, LinkNumber, MTU};
 pub use offload::{Offloads, is_on};
 pub use qdisc::RootQdisc;
 pub use receive_path::{RPS_CPUS, ReceivePath, THREADED_NAPI};
 pub use snapshot::Watch;
 pub use stress::{Stressed, Worked, keep_busy};
-pub use super_packets::{GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, SuperPackets};
 pub use sysctl::Sysctl;
 pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};
 pub use values::{Mismatch, VALUE, Values, single};
@@ -49,7 +47,7 @@ pub static KNOBS: &[&dyn Knob] = &[
     &Sysctl,
     &CHANNEL_COUNTS,
     &INTERRUPT_COALESCING,
-    &Mtu,
+    &MTU,
     &Offloads,
     &THREADED_NAPI,
     &RPS_CPUS,

@@ -55,8 +55,7 @@ impl Knob for Offloads {
         if requests.is_empty() {
             return Ok(());
         }
-        Ethtool::open()?.set_features(device, &requests)?;
-        Ok(())
+        Ok(Ethtool::open()?.set_features(device, &requests)?)
     }
 
     fn agrees(&self, _name: &str, asked: &str, actual: &str) -> bool {

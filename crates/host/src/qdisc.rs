@@ -3,9 +3,11 @@
 //! A qdisc is restored from the options that the kernel listed. One that could not be restored,
 //! such as a tree of classes, is not replaced in the first place.
 
+use std::collections::BTreeMap;
+
 use bitcost_model::host_settings::{self as request, HostSetting, QDISC};
 use bitcost_model::near::did_you_mean;
-use bitcost_sys::netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
+use bitcost_sys::netlink::{Discipline, Qdisc, ROOT, Rtnl, agrees, discipline, usual_burst_bytes};
 
 use crate::HostError;
 use crate::knob::Knob;
@@ -18,8 +20,6 @@ const OUR_HANDLE: u32 = 0xb17c_0000;
 const MAJOR: u32 = 0x1_0000;
 const INGRESS: [&str; 2] = ["ingress", "clsact"];
 const ENOENT: i32 = 2;
-/// The smallest burst, in bytes: two super-packets of 64 KiB.
-const BURST_LEAST: u64 = 131_072;
 
 impl Knob for RootQdisc {
     fn name(&self) -> &'static str {
@@ -34,13 +34,8 @@ impl Knob for RootQdisc {
             ("kind".to_owned(), root.kind.clone()),
             ("handle".to_owned(), format!("{:x}:", root.handle >> 16)),
         ]);
-        let parameters = match root.kind.as_str() {
-            "htb" => rtnl.htb_class(index, root.handle)?,
-            kind => discipline(kind)
-                .map(|known| (known.decode)(&root.options))
-                .unwrap_or_default(),
-        };
-        values.extend(texts(parameters));
+        let parameters = rtnl.parameters(index, &root)?.into_iter();
+        values.extend(parameters.map(|(name, value)| (name.to_owned(), value.to_string())));
         // The options of an htb count packets, and its classes are elsewhere.
         if root.handle != 0 && root.kind != "htb" {
             values.insert("options".to_owned(), hex(&root.options));
@@ -61,16 +56,18 @@ impl Knob for RootQdisc {
             check_restorable(device, now, &what)?;
             return Ok(Values::from([("handle".to_owned(), "0:".to_owned())]));
         }
-        let known = discipline(kind).ok_or_else(|| unknown(kind, device))?;
-        let parameters = parameters(known, |name| asked.parameters.get(name).copied());
-        let missing = |name: &&&str| !parameters.contains_key(*name);
-        if let Some(name) = known.required.iter().find(missing) {
-            return Err(HostError::cannot(what, format!("{kind} needs {name}")));
+        discipline(kind).ok_or_else(|| unknown(kind, device))?;
+        let mut parameters = asked.parameters.clone();
+        if ["tbf", "htb"].contains(&kind.as_str()) {
+            let rate = parameters.get("rate_bps").copied();
+            let rate =
+                rate.ok_or_else(|| HostError::cannot(&*what, format!("{kind} needs rate_bps")));
+            add_burst(kind, rate?, &mut parameters);
         }
         check_restorable(device, now, &what)?;
-        let mut values: Values = texts(with_defaults(known, parameters)).collect();
-        values.insert("kind".to_owned(), kind.clone());
-        Ok(values)
+        let parameters = parameters.into_iter();
+        let values = parameters.map(|(name, value)| (name, value.to_string()));
+        Ok(values.chain([("kind".to_owned(), kind.clone())]).collect())
     }
 
     fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
@@ -81,7 +78,6 @@ impl Knob for RootQdisc {
         }
         let kind = values.get("kind").map(String::as_str).unwrap_or_default();
         let known = discipline(kind).ok_or_else(|| unknown(kind, device))?;
-        let parameters = parameters(known, |name| values.get(name)?.parse().ok());
         let former = values
             .get("handle")
             .and_then(|handle| u32::from_str_radix(handle.trim_end_matches(':'), 16).ok());
@@ -89,27 +85,19 @@ impl Knob for RootQdisc {
             Some(major) => major << 16,
             None => free_handle(&rtnl.qdiscs(index)?),
         };
-        let options = values.get("options").and_then(|text| unhex(text));
-        let options = options.unwrap_or_else(|| (known.encode)(&parameters));
-        rtnl.put_qdisc((index, ROOT), handle, kind, &options)
-            .map_err(|error| lacking(error, kind, device))?;
-        if kind == "htb" {
-            rtnl.add_htb_class(index, handle, &parameters)?;
-        }
-        Ok(())
+        let place = (index, ROOT);
+        let made = match values.get("options").and_then(|text| unhex(text)) {
+            Some(options) => rtnl.put_qdisc(place, handle, kind, &options),
+            None => rtnl.make_qdisc(place, handle, known, &|name| values.get(name)?.parse().ok()),
+        };
+        made.map_err(|error| lacking(error, kind, device))
     }
 
     fn agrees(&self, name: &str, asked: &str, actual: &str) -> bool {
-        let (Ok(asked_number), Ok(number)) = (asked.parse::<u64>(), actual.parse::<u64>()) else {
-            return asked == actual;
-        };
-        // The kernel keeps a burst as a time in steps of 64 ns: 800 bytes at 100 Gbit/s.
-        let step = if name == "burst_bytes" {
-            2 + asked_number / 64
-        } else {
-            0
-        };
-        asked_number.abs_diff(number) <= step
+        match (asked.parse(), actual.parse()) {
+            (Ok(asked), Ok(actual)) => agrees(name, asked, actual),
+            _ => asked == actual,
+        }
     }
 
     fn is_whole(&self) -> bool {
@@ -211,18 +199,6 @@ fn default_kind() -> Option<String> {
     )
 }
 
-fn texts(parameters: Parameters) -> impl Iterator<Item = (String, String)> {
-    let parameters = parameters.into_iter();
-    parameters.map(|(name, value)| (name.to_owned(), value.to_string()))
-}
-
-fn parameters(known: &'static Discipline, value: impl Fn(&str) -> Option<u64>) -> Parameters {
-    let names = known.parameters.iter();
-    names
-        .filter_map(|name| Some((*name, value(name)?)))
-        .collect()
-}
-
 fn unknown(kind: &str, device: &str) -> HostError {
     let hint = did_you_mean(kind, Discipline::kinds());
     HostError::cannot(
@@ -231,26 +207,14 @@ fn unknown(kind: &str, device: &str) -> HostError {
     )
 }
 
-/// Adds what tbf and htb need in addition to a rate: a burst of 4 ms and a queue of 50 ms, at least
-/// two super-packets.
-fn with_defaults(known: &Discipline, mut parameters: Parameters) -> Parameters {
-    let Some(rate_bps) = parameters
-        .get("rate_bps")
-        .copied()
-        .filter(|_| known.kind != "netem")
-    else {
-        return parameters;
-    };
-    let bytes_per_s = rate_bps / 8;
-    let burst = *parameters
-        .entry("burst_bytes")
-        .or_insert((bytes_per_s / 250).max(BURST_LEAST));
-    if known.parameters.contains(&"limit_bytes") {
-        parameters
-            .entry("limit_bytes")
-            .or_insert((bytes_per_s / 20).max(burst));
+/// Adds what tbf and htb need in addition to a rate: a burst, and for tbf a queue of 50 ms.
+fn add_burst(kind: &str, rate_bps: u64, parameters: &mut BTreeMap<String, u64>) {
+    let burst = parameters.entry("burst_bytes".to_owned());
+    let burst = *burst.or_insert(usual_burst_bytes(rate_bps));
+    if kind == "tbf" {
+        let limit = parameters.entry("limit_bytes".to_owned());
+        limit.or_insert((rate_bps / 8 / 20).max(burst));
     }
-    parameters
 }
 
 fn free_handle(taken: &[Qdisc]) -> u32 {

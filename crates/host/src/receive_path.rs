@@ -11,7 +11,7 @@ use bitcost_sys::namespace::PrivateSysfs;
 
 use crate::HostError;
 use crate::device::{check_name, link};
-use crate::knob::{Knob, devices_with};
+use crate::knob::Knob;
 use crate::snapshot::sysfs_of;
 use crate::values::{VALUE, Values};
 
@@ -61,10 +61,6 @@ impl ReceivePath {
 impl Knob for ReceivePath {
     fn name(&self) -> &'static str {
         self.name
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        devices_with(self)
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

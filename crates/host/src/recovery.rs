@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bitcost_model::Unavailable;
-use bitcost_sys::namespace::{Kind, enter, network_cookie};
+use bitcost_sys::namespace::{inside, network_cookie};
 
 use crate::change::{Change, Outcome, restore};
 use crate::journal::{
@@ -205,23 +205,17 @@ fn network_of(header: Option<&Header>) -> Result<JournalNetwork, String> {
 
 /// Calls `work` in the network namespace of the changes, with the reason why settings of a
 /// namespace that is gone cannot be restored.
-fn at<F>(network: JournalNetwork, work: F) -> Result<Vec<Outcome>, String>
-where
-    F: FnOnce(Option<&str>) -> Vec<Outcome> + Send + 'static,
-{
+fn at(
+    network: JournalNetwork,
+    work: impl FnOnce(Option<&str>) -> Vec<Outcome> + Send,
+) -> Result<Vec<Outcome>, String> {
     match network {
         JournalNetwork::Callers => Ok(work(None)),
         JournalNetwork::Gone => Ok(work(Some(
             "its network namespace is gone, and its settings with it",
         ))),
-        // Only the new thread enters that namespace.
-        JournalNetwork::Other(network) => {
-            let there = move || enter(network.as_fd(), Kind::Net).map(|()| work(None));
-            let outcomes = std::thread::spawn(there)
-                .join()
-                .unwrap_or(Err(io::ErrorKind::Other.into()));
-            outcomes.map_err(|error| format!("cannot enter its network namespace: {error}"))
-        }
+        JournalNetwork::Other(network) => inside(network.as_fd(), || work(None))
+            .map_err(|error| format!("cannot enter its network namespace: {error}")),
     }
 }
 
@@ -242,7 +236,8 @@ fn find_network(cookie: u64) -> Result<Option<fs::File>, String> {
             Ok((inode, _)) if seen.contains(&inode) => continue,
             Ok((inode, file)) => {
                 seen.push(inode);
-                cookie_of(&file).map(|found| (found, file))
+                let found = inside(file.as_fd(), network_cookie);
+                found.flatten().map(|found| (found, file))
             }
             Err(error) => Err(error),
         };
@@ -258,14 +253,6 @@ fn find_network(cookie: u64) -> Result<Option<fs::File>, String> {
         );
     }
     Ok(None)
-}
-
-fn cookie_of(network: &fs::File) -> io::Result<u64> {
-    let network = network.try_clone()?;
-    let look = move || enter(network.as_fd(), Kind::Net).and_then(|()| network_cookie());
-    std::thread::spawn(look)
-        .join()
-        .unwrap_or(Err(io::ErrorKind::Other.into()))
 }
 
 /// Restores these changes, the last one first. The journal that has them is removed when everything is restored; it is

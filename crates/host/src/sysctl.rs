@@ -7,18 +7,16 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use bitcost_model::host_settings::{HostSetting, SYSCTL};
+use bitcost_model::machine::SYSCTLS;
 use bitcost_model::near::did_you_mean;
 
 use crate::HostError;
 use crate::device::shown;
 use crate::knob::{Knob, Scope};
 use crate::snapshot;
-use crate::values::{VALUE, Values, single};
+use crate::values::{PARAMETERS, VALUE, Values, single, words};
 
 pub struct Sysctl;
-
-/// The folder of parameters as files.
-const ROOT: &str = "/proc/sys";
 
 /// The congestion control of sockets that choose none. The kernel lets every user choose what is
 /// written here (`tcp_set_default_congestion_control` in net/ipv4/tcp_cong.c).
@@ -35,26 +33,6 @@ const OF_MACHINE: &[&str] = &[
     "net.core.wmem_max",
     "net.ipv4.tcp_mem",
     "net.ipv4.udp_mem",
-];
-
-/// Parameters that `bitcost host show` lists.
-const SHOWN: &[&str] = &[
-    "net.core.default_qdisc",
-    "net.core.netdev_max_backlog",
-    "net.core.optmem_max",
-    "net.core.rmem_default",
-    "net.core.rmem_max",
-    "net.core.wmem_default",
-    "net.core.wmem_max",
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_mem",
-    "net.ipv4.tcp_moderate_rcvbuf",
-    "net.ipv4.tcp_mtu_probing",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_sack",
-    "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_window_scaling",
-    "net.ipv4.tcp_wmem",
 ];
 
 impl Knob for Sysctl {
@@ -75,11 +53,9 @@ impl Knob for Sysctl {
     }
 
     fn subjects(&self) -> Vec<String> {
-        SHOWN
-            .iter()
-            .filter(|name: &&&str| path(name).is_ok_and(|path| path.exists()))
-            .map(|name| (*name).to_owned())
-            .collect()
+        let is_there = |name: &&&str| path(name).is_ok_and(|path| path.exists());
+        let names = SYSCTLS.iter().filter(is_there);
+        names.map(|name| (*name).to_owned()).collect()
     }
 
     fn subjects_of(&self, _device: &str, request: &HostSetting) -> Result<Vec<String>, HostError> {
@@ -124,11 +100,6 @@ impl Knob for Sysctl {
     }
 }
 
-/// Words with one space between them, for comparison.
-fn words(text: &str) -> String {
-    text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// The file of a parameter.
 fn path(name: &str) -> Result<PathBuf, HostError> {
     let is_part = |part: &str| {
@@ -143,7 +114,7 @@ fn path(name: &str) -> Result<PathBuf, HostError> {
             "allowed: names such as net.ipv4.tcp_rmem",
         ));
     }
-    Ok(PathBuf::from(ROOT).join(name.replace('.', "/")))
+    Ok(PathBuf::from(PARAMETERS).join(name.replace('.', "/")))
 }
 
 fn unreadable(name: &str, error: &io::Error) -> HostError {
@@ -160,7 +131,7 @@ fn siblings_like(name: &str) -> String {
     let Some((folder, last)) = name.rsplit_once('.') else {
         return String::new();
     };
-    let entries = fs::read_dir(PathBuf::from(ROOT).join(folder.replace('.', "/")))
+    let entries = fs::read_dir(PathBuf::from(PARAMETERS).join(folder.replace('.', "/")))
         .into_iter()
         .flatten()
         .flatten();

@@ -8,7 +8,7 @@ use bitcost_sys::netlink::{CHANNELS, COALESCE, Ethtool};
 
 use crate::HostError;
 use crate::device::check_name;
-use crate::knob::{Knob, devices_with};
+use crate::knob::Knob;
 use crate::snapshot;
 use crate::values::Values;
 
@@ -52,10 +52,6 @@ impl Tuning {
 impl Knob for Tuning {
     fn name(&self) -> &'static str {
         self.name
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        devices_with(self)
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

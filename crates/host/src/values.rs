@@ -11,6 +11,9 @@ pub type Values = BTreeMap<String, String>;
 /// The name of a knob's only value.
 pub const VALUE: &str = "value";
 
+/// The folder of kernel parameters as files.
+pub const PARAMETERS: &str = "/proc/sys";
+
 /// The ending of a value that cannot be changed, as ethtool shows it.
 pub const FIXED: &str = "[fixed]";
 
@@ -58,6 +61,11 @@ pub fn differences(before: &Values, now: &Values) -> Vec<Mismatch> {
         actual: now.get(name).cloned(),
     };
     names.into_iter().filter(differs).map(mismatch).collect()
+}
+
+/// Words with one space between them, for comparison.
+pub fn words(text: &str) -> String {
+    text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 pub fn single(value: impl Into<String>) -> Values {

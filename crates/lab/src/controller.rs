@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bitcost_sys::namespace::{Kind, is_in};
-use bitcost_sys::process::{NamespaceEntry, OWN_PROGRAM, end, enter_before_exec};
+use bitcost_sys::process::{NamespaceEntry, OWN_PROGRAM, end, enter_before_exec, read_line};
 
 use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 
 use crate::LabError;
 use crate::entry::open;
-use crate::protocol::{Host, Ready, Request, Set, read_line};
+use crate::protocol::{Host, Ready, Request, Set};
 use crate::state::State;
 
 /// The hidden command on which the program must call [`crate::daemon::main`].

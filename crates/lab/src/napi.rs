@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bitcost_sys::namespace::PrivateSysfs;
-use bitcost_sys::netlink::{Ethtool, Features, Netdev};
+use bitcost_sys::netlink::{Ethtool, Features, napis};
 use bitcost_sys::thread::{cpus_of_thread, pin_thread_to};
 
 use crate::NapiState;
@@ -84,14 +84,8 @@ fn write_threaded(device: &str) -> Result<(), String> {
 }
 
 fn thread_pids(index: u32) -> Result<Vec<u32>, bitcost_sys::netlink::Error> {
-    let Some(mut netdev) = Netdev::open()? else {
-        return Ok(Vec::new());
-    };
-    let napis = netdev.napis(index)?.unwrap_or_default();
-    Ok(napis
-        .into_iter()
-        .filter_map(|napi| napi.thread_pid)
-        .collect())
+    let napis = napis(index)?.unwrap_or_default().into_iter();
+    Ok(napis.filter_map(|napi| napi.thread_pid).collect())
 }
 
 fn requests(before: &Features) -> BTreeMap<String, bool> {

@@ -2,10 +2,7 @@
 //! [`Request`], to which the answer is [`Ready`], and then any number of [`Set`], to which it is a
 //! sentence for each thing to know; or [`crate::LabError`].
 
-use std::io::{self, Read};
 use std::net::IpAddr;
-use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -102,28 +99,4 @@ pub enum NapiState {
         /// The reason why it is not threaded; `None` when threads were not requested.
         reason: Option<String>,
     },
-}
-
-/// Reads a line from `file`, waiting at most `limit` for all of it.
-///
-/// # Errors
-/// `TimedOut`, and `UnexpectedEof` when the writer is gone before the end of the line.
-pub(crate) fn read_line(file: &mut (impl Read + AsFd), limit: Duration) -> io::Result<String> {
-    let deadline = Instant::now() + limit;
-    let mut line = Vec::new();
-    let mut chunk = [0; 4096];
-    while !line.ends_with(b"\n") {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        if !bitcost_sys::process::wait_readable(&*file, left)? {
-            continue;
-        }
-        match file.read(&mut chunk)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            length => line.extend_from_slice(&chunk[..length]),
-        }
-    }
-    String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into())
 }

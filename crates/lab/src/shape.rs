@@ -3,7 +3,7 @@
 use bitcost_model::shaping::show_shaping;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping};
 use bitcost_model::topology::End;
-use bitcost_sys::netlink::{Parameters, ROOT, Rtnl, discipline};
+use bitcost_sys::netlink::{Parameters, ROOT, Rtnl, agrees, discipline, usual_burst_bytes};
 
 use crate::LabError;
 
@@ -11,11 +11,6 @@ use crate::LabError;
 const ROOT_HANDLE: u32 = 0x1_0000;
 const QUEUE_HANDLE: u32 = 0x2_0000;
 const CLASS: u32 = ROOT_HANDLE | 1;
-
-/// The smallest burst, in bytes: two super-packets of 64 KiB; and the duration of a burst at the
-/// rate, as a fraction of a second.
-const BURST_LEAST_BYTES: u64 = 131_072;
-const BURSTS_PER_S: u64 = 250;
 
 /// netem's limit when none is requested: more packets than memory can hold.
 const PACKETS_UNBOUNDED: u64 = 10_000_000;
@@ -39,8 +34,7 @@ pub(crate) fn has_netem() -> Result<bool, LabError> {
     let Some(known) = discipline("netem") else {
         return Ok(false);
     };
-    let options = (known.encode)(&Parameters::new());
-    let made = rtnl.put_qdisc((loopback.index, ROOT), 0, known.kind, &options);
+    let made = rtnl.make_qdisc((loopback.index, ROOT), 0, known, &|_| None);
     if made.is_ok() {
         rtnl.delete_root(loopback.index)?;
     }
@@ -113,12 +107,9 @@ pub(crate) fn apply(end: &End, mtu_bytes: u32) -> Result<(), LabError> {
     } in &wanted
     {
         let known = discipline(kind).ok_or_else(|| lacking(end, kind, "this kind is unknown"))?;
-        let options = (known.encode)(parameters);
-        rtnl.put_qdisc((index, *parent), *handle, kind, &options)
+        let requested = |name: &str| parameters.get(name).copied();
+        rtnl.make_qdisc((index, *parent), *handle, known, &requested)
             .map_err(|error| lacking(end, kind, &error.to_string()))?;
-        if *kind == "htb" {
-            rtnl.add_htb_class(index, *handle, parameters)?;
-        }
     }
     wanted
         .iter()
@@ -147,22 +138,10 @@ fn check(rtnl: &mut Rtnl, index: u32, end: &End, wanted: &Wanted) -> Result<(), 
         .into_iter()
         .find(|qdisc| qdisc.handle == *handle && qdisc.kind == *kind);
     let found = found.ok_or_else(|| lacking(end, kind, "it is missing after it was created"))?;
-    let now = match *kind {
-        "htb" => rtnl.htb_class(index, *handle)?,
-        kind => discipline(kind)
-            .map(|known| (known.decode)(&found.options))
-            .unwrap_or_default(),
-    };
+    let now = rtnl.parameters(index, &found)?;
     for (name, asked) in parameters {
         let actual = now.get(name).copied().unwrap_or_default();
-        // Bursts are kept as times in steps of 64 ns, shares in 2^-32, rates in bytes per second.
-        let step = match *name {
-            "burst_bytes" => 2 + asked / 64,
-            "rate_bps" => 8,
-            name if name.ends_with("_ppm") => 1,
-            _ => 0,
-        };
-        if asked.abs_diff(actual) > step {
+        if !agrees(name, *asked, actual) {
             return Err(lacking(
                 end,
                 kind,
@@ -193,7 +172,7 @@ fn plain(shaping: &Shaping) -> Vec<Wanted> {
             .map(|(kind, parameters)| root(kind, parameters))
             .collect();
     };
-    let usual = (rate / 8 / BURSTS_PER_S).max(BURST_LEAST_BYTES);
+    let usual = usual_burst_bytes(rate);
     let burst = shaping.burst_bytes.map_or(usual, u64::from);
     let mut parameters = Parameters::from([("rate_bps", rate), ("burst_bytes", burst)]);
     let below = queue.map(|(kind, parameters)| Wanted {

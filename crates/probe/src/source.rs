@@ -100,9 +100,5 @@ pub(crate) fn inside<T: Send>(
     open: impl FnOnce() -> Option<T> + Send,
 ) -> Option<T> {
     let namespace = std::fs::File::open(namespace).ok()?;
-    let enter = || {
-        bitcost_sys::namespace::enter(namespace.as_fd(), bitcost_sys::namespace::Kind::Net).ok()?;
-        open()
-    };
-    std::thread::scope(|scope| scope.spawn(enter).join().ok().flatten())
+    bitcost_sys::namespace::inside(namespace.as_fd(), open).ok()?
 }

@@ -177,15 +177,7 @@ fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io:
 }
 
 fn device_to(peer: IpAddr) -> Result<String, Refused> {
-    let unknown = |why: &str| Refused(format!("the route to {peer} is not known: {why}"));
-    let failed = |error: bitcost_sys::netlink::Error| unknown(&error.to_string());
-    let mut rtnl = Rtnl::open().map_err(failed)?;
-    let route = rtnl.route(peer).map_err(failed)?;
-    let links = rtnl.links().map_err(failed)?;
-    let leads = |link: &bitcost_sys::netlink::Link| match route.is_local {
-        true => link.is_loopback(),
-        false => link.index == route.link,
-    };
-    let device = links.into_iter().find(leads).map(|link| link.name);
-    device.ok_or_else(|| unknown("its interface is gone"))
+    let route = Rtnl::open().and_then(|mut rtnl| rtnl.route(peer));
+    let unknown = |error| Refused(format!("the route to {peer} is not known: {error}"));
+    Ok(route.map_err(unknown)?.device)
 }

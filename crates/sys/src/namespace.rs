@@ -88,6 +88,17 @@ pub fn enter(namespace: BorrowedFd<'_>, kind: Kind) -> io::Result<()> {
     Ok(())
 }
 
+/// Calls `act` in the network namespace that `network` refers to: in a thread of its own, which alone enters it.
+///
+/// # Errors
+/// Those of [`enter`].
+pub fn inside<T: Send>(network: BorrowedFd<'_>, act: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let there = scope.spawn(|| enter(network, Kind::Net).map(|()| act()));
+        there.join().unwrap_or(Err(io::ErrorKind::Other.into()))
+    })
+}
+
 /// Opens the namespace of this `kind` in which the calling thread is.
 pub fn current(kind: Kind) -> io::Result<OwnedFd> {
     let path = format!("/proc/thread-self/ns/{}", kind.link_name());

@@ -1,6 +1,6 @@
 //! Processes: dying with the parent, and starting a program inside namespaces.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -146,6 +146,30 @@ pub fn wait_readable(file: impl AsFd, timeout: std::time::Duration) -> io::Resul
     wait_ready(&mut files, Some(timeout))?;
     // A signal also ends the wait.
     Ok(!files[0].revents().is_empty())
+}
+
+/// Reads a line from `file`, waiting at most `limit` for all of it.
+///
+/// # Errors
+/// `TimedOut`, and `UnexpectedEof` when the writer is gone before the end of the line.
+pub fn read_line(file: &mut (impl Read + AsFd), limit: Duration) -> io::Result<String> {
+    let deadline = Instant::now() + limit;
+    let mut line = Vec::new();
+    let mut chunk = [0; 4096];
+    while !line.ends_with(b"\n") {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if !wait_readable(&*file, left)? {
+            continue;
+        }
+        match file.read(&mut chunk)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            length => line.extend_from_slice(&chunk[..length]),
+        }
+    }
+    String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 /// A file that becomes readable when the process with this id has ended (pidfd_open(2), Linux 5.3).

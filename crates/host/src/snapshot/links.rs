@@ -102,10 +102,9 @@ mod tests {
             index,
             name,
             mtu_bytes: 1500,
-            mtu_max_bytes: None,
+            numbers: [].into(),
             flags: 0,
             kind,
-            address: Vec::new(),
             lower,
             master,
         }

@@ -10,10 +10,9 @@ use bitcost_sys::netlink::Link;
 use super::facts::{Records, Snapshot, name, parts, unknown};
 use crate::HostError;
 use crate::device::is_name;
-use crate::values::Values;
+use crate::values::{PARAMETERS, Values, words};
 
 pub const WORD: &str = "sysctl";
-const ROOT: &str = "/proc/sys";
 const FAMILIES: [&str; 2] = ["ipv4", "ipv6"];
 /// The folders that belong to no link.
 const COMMON: [&str; 2] = ["all", "default"];
@@ -48,12 +47,8 @@ pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
 }
 
 /// The MTU for IPv6 of a link; nothing if it has none.
-pub fn ipv6_mtu(device: &str) -> Option<(String, String)> {
-    let text = fs::read_to_string(folder("ipv6", device).join("mtu")).ok()?;
-    Some((
-        name(WORD, device, &dotted("ipv6", device, "mtu")),
-        words(&text),
-    ))
+pub fn ipv6_mtu(device: &str) -> Values {
+    now(&[&name(WORD, device, &dotted("ipv6", device, "mtu"))])
 }
 
 /// The values that the kernel changes along with a default congestion control: the list of those
@@ -80,7 +75,7 @@ pub fn restore(name: &str, value: &str, _records: &Records) -> Result<(), HostEr
 }
 
 fn folder(family: &str, device: &str) -> PathBuf {
-    PathBuf::from(ROOT)
+    PathBuf::from(PARAMETERS)
         .join("net")
         .join(family)
         .join("conf")
@@ -95,7 +90,7 @@ fn dotted(family: &str, device: &str, file: &str) -> String {
 fn path(fact: &str) -> Option<PathBuf> {
     let (device, dotted_name) = parts(fact)?;
     if (device, dotted_name) == (NO_DEVICE, ALLOWED_CONGESTION) {
-        return Some(PathBuf::from(ROOT).join(ALLOWED_CONGESTION.replace('.', "/")));
+        return Some(PathBuf::from(PARAMETERS).join(ALLOWED_CONGESTION.replace('.', "/")));
     }
     let file = dotted_name.rsplit('.').next()?;
     let family = FAMILIES
@@ -103,10 +98,6 @@ fn path(fact: &str) -> Option<PathBuf> {
         .find(|family| dotted(family, device, file) == dotted_name)?;
     let is_file = !file.is_empty() && file.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     (is_file && is_name(device)).then(|| folder(family, device).join(file))
-}
-
-fn words(text: &str) -> String {
-    text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The agent's side of the watchdog: starting it, writing steps, renewing the lease.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bitcost_sys::process::end;
+use bitcost_sys::process::{end, read_line};
 use serde::Serialize;
 
 use super::{Answer, Message, Setup, WATCHDOG_VERB};
@@ -31,7 +31,7 @@ pub struct Watchdog {
 struct Shared {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    output: ChildStdout,
     path: PathBuf,
     pending: u32,
 }
@@ -56,7 +56,7 @@ impl Watchdog {
         let mut shared = Shared {
             child,
             input,
-            output: BufReader::new(output),
+            output,
             path,
             pending: 0,
         };
@@ -139,23 +139,14 @@ impl Shared {
 
     fn exchange(&mut self, message: &impl Serialize) -> io::Result<Answer> {
         self.send(message)?;
-        let deadline = Instant::now() + ANSWER;
-        // One answer per line: nothing of an earlier one is left in the buffer. A signal interrupts
-        // a wait too.
-        while !bitcost_sys::process::wait_readable(
-            self.output.get_ref(),
-            deadline.saturating_duration_since(Instant::now()),
-        )? {
-            if Instant::now() >= deadline {
+        match read_line(&mut self.output, ANSWER) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 self.child.kill()?;
-                return Err(io::Error::other(format!(
-                    "no answer within {ANSWER:?}; it was killed"
-                )));
+                let why = format!("no answer within {ANSWER:?}; it was killed");
+                Err(io::Error::other(why))
             }
+            answer => Ok(serde_json::from_str(&answer?)?),
         }
-        let mut answer = String::new();
-        self.output.read_line(&mut answer)?;
-        Ok(serde_json::from_str(&answer)?)
     }
 }
 

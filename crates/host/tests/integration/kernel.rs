@@ -5,12 +5,12 @@ use std::process::Command;
 
 use bitcost_host::{
     CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, HostError,
-    INTERRUPT_COALESCING, Knob, Mtu, NoJournal, Offloads, Outcome, RPS_CPUS, RootQdisc, Sysctl,
+    INTERRUPT_COALESCING, Knob, MTU, NoJournal, Offloads, Outcome, RPS_CPUS, RootQdisc, Sysctl,
     THREADED_NAPI, Values, describe, is_on, single,
 };
 use bitcost_model::host_settings::{HostSetting, Qdisc};
 use bitcost_model::settings::{Kind, find};
-use bitcost_sys::netlink::{Ethtool, Features, Limit, ROOT, Rtnl};
+use bitcost_sys::netlink::{Ethtool, Features, ROOT, Rtnl};
 use bitcost_testkit::{assert_says, ignore, split};
 
 bitcost_testkit::trials! { PrivateNetwork:
@@ -247,22 +247,23 @@ fn change_of(knob: &dyn Knob, subject: &str, before: Values, asked: Values) -> C
 
 fn separate_limit_of_ipv4_is_restored() {
     veth();
-    let both: [(&'static dyn Knob, Limit); 2] = [
-        (&GSO_MAX_SIZE, Limit::GsoIpv4Size),
-        (&GRO_MAX_SIZE, Limit::GroIpv4Size),
+    let both: [(&'static dyn Knob, &str); 2] = [
+        (&GSO_MAX_SIZE, "gso_ipv4_max_size"),
+        (&GRO_MAX_SIZE, "gro_ipv4_max_size"),
     ];
     for (knob, limit) in both {
         need(knob);
         let mut rtnl = Rtnl::open().unwrap();
         let index = index_of_a0(&mut rtnl);
-        if !rtnl.limits("a0").unwrap().contains_key(&limit) {
+        let now = || Rtnl::open().unwrap().link("a0").unwrap().numbers;
+        if !now().contains_key(limit) {
             ignore("this kernel has no separate limit of IPv4");
         }
-        rtnl.set_limits(index, &[(limit, 30_000)]).unwrap();
+        rtnl.set_numbers(index, &[(limit, 30_000)]).unwrap();
         set_and_restore(knob, "a0", "16000", || {
-            assert_eq!(Rtnl::open().unwrap().limits("a0").unwrap()[&limit], 16_000);
+            assert_eq!(now()[limit], 16_000);
         });
-        assert_eq!(rtnl.limits("a0").unwrap()[&limit], 30_000);
+        assert_eq!(now()[limit], 30_000);
         // The kernel changes it along: a change that was never read back is restored with it.
         let before = knob.observe("a0").unwrap();
         let asked = ["value", "ipv4"].map(|name| (name.to_owned(), "16000".to_owned()));
@@ -467,12 +468,12 @@ fn is_a_subject(knob: &str, subject: &str) -> bool {
 
 fn changes_are_restored_in_reverse_order() {
     veth();
-    let knobs: [&dyn Knob; 3] = [&Offloads, &Mtu, &RootQdisc];
+    let knobs: [&dyn Knob; 3] = [&Offloads, &MTU, &RootQdisc];
     let observe = || knobs.map(|knob| knob.observe("a0").unwrap());
     let before = observe();
     let mut held = made(&[
         (&Offloads, "off"),
-        (&Mtu, "1500"),
+        (&MTU, "1500"),
         (&Offloads, "gro on, tx off"),
         (&RootQdisc, "pfifo limit 5"),
     ]);
@@ -485,7 +486,7 @@ fn changes_are_restored_in_reverse_order() {
 
 fn foreign_change_is_kept_and_reported() {
     veth();
-    let mut held = made(&[(&Mtu, "1500"), (&RootQdisc, "pfifo limit 5")]);
+    let mut held = made(&[(&MTU, "1500"), (&RootQdisc, "pfifo limit 5")]);
     let wmem = "net.ipv4.tcp_wmem";
     let asked = request(&Sysctl, wmem, "4096 65536 1048576");
     held.set(&Sysctl, wmem, &asked).unwrap();
@@ -501,7 +502,7 @@ fn foreign_change_is_kept_and_reported() {
     let left = "was changed by another program and is left at";
     assert_says(&said[1], &[&format!("limit_packets {left} 7")]);
     assert_says(&said[2], &[&format!("value {left} 4000 (before: 8896)")]);
-    assert_eq!(Mtu.observe("a0").unwrap(), single("4000"));
+    assert_eq!(MTU.observe("a0").unwrap(), single("4000"));
     assert_eq!(RootQdisc.observe("a0").unwrap()["handle"], "99:");
 }
 
@@ -527,7 +528,7 @@ fn foreign_bit_is_kept_and_others_are_restored() {
 
 fn missing_device_needs_no_restoring() {
     veth();
-    let mut held = made(&[(&Mtu, "1500")]);
+    let mut held = made(&[(&MTU, "1500")]);
     outside("ip link delete a0");
     let gone = held.restore().remove(0);
     assert!(gone.is_settled() && gone.gone.is_some(), "{gone:?}");
@@ -535,8 +536,8 @@ fn missing_device_needs_no_restoring() {
 
 fn dropping_the_change_set_restores() {
     veth();
-    drop(made(&[(&Mtu, "1500")]));
-    assert_eq!(Mtu.observe("a0").unwrap(), single("8896"));
+    drop(made(&[(&MTU, "1500")]));
+    assert_eq!(MTU.observe("a0").unwrap(), single("8896"));
 }
 
 fn facts_of_a_veth() {

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use bitcost_host::journal::Entry;
-use bitcost_host::{Change, ChangeSet, HostError, Journal, Mtu, NoJournal, Watch, restore, single};
+use bitcost_host::{Change, ChangeSet, HostError, Journal, MTU, NoJournal, Watch, restore, single};
 use bitcost_model::host_settings::HostSetting;
 use bitcost_sys::netlink::Rtnl;
 use bitcost_testkit::assert_says;
@@ -82,7 +82,7 @@ fn held() -> ChangeSet {
 /// Sets another MTU of a0.
 fn short_frames() -> ChangeSet {
     let mut held = held();
-    held.set(&Mtu, "a0", &HostSetting::Mtu(1400)).unwrap();
+    held.set(&MTU, "a0", &HostSetting::Mtu(1400)).unwrap();
     held
 }
 
@@ -107,7 +107,7 @@ impl Journal for Noted {
 fn set_and_killed() -> Vec<Change> {
     let noted = Noted::default();
     let mut held = ChangeSet::new(Box::new(noted.clone()));
-    held.set(&Mtu, "a0", &HostSetting::Mtu(1400)).unwrap();
+    held.set(&MTU, "a0", &HostSetting::Mtu(1400)).unwrap();
     std::mem::forget(held);
     let changes = noted.0.lock().unwrap();
     changes.clone()
@@ -146,7 +146,7 @@ fn ambiguous_route_is_not_changed() {
         "ip -6 route add fd05::/64 dev a0 mtu 2000 metric 9; ip -6 route append fd05::/64 dev b0 metric 9",
     );
     let before = seen();
-    match held().set(&Mtu, "a0", &HostSetting::Mtu(1400)) {
+    match held().set(&MTU, "a0", &HostSetting::Mtu(1400)) {
         Err(error) => {
             let said = error.to_string();
             assert_says(&said, &["fd05::/64", "another metric"]);

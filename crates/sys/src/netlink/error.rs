@@ -2,11 +2,7 @@
 
 use std::io;
 
-const EPERM: i32 = 1;
-const EACCES: i32 = 13;
-const EBUSY: i32 = 16;
-const ENODEV: i32 = 19;
-pub(crate) const EOPNOTSUPP: i32 = 95;
+use libc::{EACCES, EBUSY, ENODEV, EOPNOTSUPP, EPERM};
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]

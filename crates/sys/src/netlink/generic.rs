@@ -8,7 +8,6 @@ const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
-const ENOENT: i32 = 2;
 const GENERIC_HEADER_BYTES: usize = 4;
 
 #[derive(Debug)]
@@ -26,7 +25,7 @@ impl Family {
             command(GENL_ID_CTRL, CTRL_CMD_GETFAMILY).attribute_text(CTRL_ATTR_FAMILY_NAME, name);
         let answer = match connection.request(&asked, message) {
             Ok(answer) => answer,
-            Err(error) if error.errno() == Some(ENOENT) => return Ok(None),
+            Err(error) if error.errno() == Some(libc::ENOENT) => return Ok(None),
             Err(error) => return Err(error),
         };
         let id = answer

@@ -17,17 +17,18 @@ mod qdisc;
 mod records;
 mod route;
 mod rtnl;
-mod super_packets;
 mod tcp_metrics;
 mod tuning;
 
 pub use error::Error;
-pub use ethtool::{Ethtool, Feature, Features, SetReply};
-pub use netdev::{Napi, Netdev};
-pub use qdisc::{Discipline, Parameters, Qdisc, ROOT, Statistics, discipline};
+pub use ethtool::{Ethtool, Feature, Features};
+pub use netdev::{Napi, napis};
+pub use qdisc::{
+    Discipline, Parameters, Qdisc, ROOT, Requested, Statistics, agrees, discipline,
+    usual_burst_bytes,
+};
 pub use records::{AddressRecord, RouteRecord};
 pub use route::Route;
 pub use rtnl::{Link, Rtnl, VethPair};
-pub use super_packets::Limit;
 pub use tcp_metrics::{PeerMetrics, TcpMetrics};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

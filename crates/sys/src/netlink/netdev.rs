@@ -3,7 +3,6 @@
 use crate::netlink::error::Error;
 use crate::netlink::generic::{Family, body};
 use crate::netlink::message::{Reply, number};
-use crate::netlink::rtnl::Rtnl;
 
 const NAPI_GET: u8 = 11;
 const NAPI_IFINDEX: u16 = 1;
@@ -21,34 +20,17 @@ pub struct Napi {
     pub thread_pid: Option<u32>,
 }
 
-/// A connection to the kernel's family "netdev".
-#[derive(Debug)]
-pub struct Netdev {
-    family: Family,
-}
-
-impl Netdev {
-    /// Opens a connection in the calling thread's network namespace; `None` before Linux 6.3.
-    pub fn open() -> Result<Option<Self>, Error> {
-        Ok(Family::open("netdev")?.map(|family| Self { family }))
-    }
-
-    /// The NAPI instances of the link `index`; `None` when this kernel cannot list them.
-    pub fn napis(&mut self, index: u32) -> Result<Option<Vec<Napi>>, Error> {
-        let asked = "list the NAPI instances of a link";
-        let message = self
-            .family
-            .command(NAPI_GET)
-            .attribute_u32(NAPI_IFINDEX, index);
-        match self.family.dump(asked, message) {
-            Ok(answer) => Ok(Some(answer.iter().filter_map(read_napi).collect())),
-            Err(error) if error.is_unsupported() => Ok(None),
-            Err(error) => {
-                let name = Rtnl::open()
-                    .map_or_else(|_| format!("link {index}"), |mut rtnl| rtnl.name(index));
-                Err(error.asking(format!("list the NAPI instances of {name}")))
-            }
-        }
+/// The NAPI instances of the link `index`; `None` when this kernel cannot list them.
+pub fn napis(index: u32) -> Result<Option<Vec<Napi>>, Error> {
+    let Some(mut family) = Family::open("netdev")? else {
+        return Ok(None);
+    };
+    let message = family.command(NAPI_GET);
+    let message = message.attribute_u32(NAPI_IFINDEX, index);
+    match family.dump(&format!("list the NAPI instances of link {index}"), message) {
+        Ok(answer) => Ok(Some(answer.iter().filter_map(read_napi).collect())),
+        Err(error) if error.is_unsupported() => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

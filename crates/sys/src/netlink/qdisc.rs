@@ -17,7 +17,7 @@ use crate::netlink::error::Error;
 use crate::netlink::message::{Message, Reply, attribute, text, u32_at};
 use crate::netlink::rtnl::Rtnl;
 
-pub use disciplines::{Discipline, Parameters, discipline};
+pub use disciplines::{Discipline, Parameters, Requested, discipline};
 pub(crate) use htb::read_class;
 pub use statistics::Statistics;
 pub(crate) use statistics::read as read_statistics;
@@ -106,6 +106,32 @@ impl Rtnl {
         })
     }
 
+    /// As [`Rtnl::put_qdisc`], with these parameters; an htb has its one class with them.
+    pub fn make_qdisc(
+        &mut self,
+        place: (u32, u32),
+        handle: u32,
+        discipline: &Discipline,
+        requested: Requested,
+    ) -> Result<(), Error> {
+        let options = (discipline.encode)(requested);
+        self.put_qdisc(place, handle, discipline.kind, &options)?;
+        match discipline.kind {
+            "htb" => self.add_htb_class(place.0, handle, requested),
+            _ => Ok(()),
+        }
+    }
+
+    /// The parameters of a qdisc of a link; empty where this crate does not know the kind.
+    pub fn parameters(&mut self, index: u32, qdisc: &Qdisc) -> Result<Parameters, Error> {
+        match qdisc.kind.as_str() {
+            "htb" => self.htb_class(index, qdisc.handle),
+            kind => Ok(discipline(kind)
+                .map(|known| (known.decode)(&qdisc.options))
+                .unwrap_or_default()),
+        }
+    }
+
     /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the
     /// qdiscs back. `EOPNOTSUPP` when the kernel has no qdiscs.
     pub fn set_root_pfifo(&mut self, index: u32, limit_packets: u32) -> Result<(), Error> {
@@ -121,6 +147,23 @@ impl Rtnl {
             format!("remove the root qdisc of {link}")
         })
     }
+}
+
+/// Whether the kernel's value of a parameter is the requested one, apart from its units: bursts are times in steps of 64 ns
+/// (800 bytes at 100 Gbit/s), shares in 2^-32, rates in bytes per second.
+pub fn agrees(name: &str, requested: u64, actual: u64) -> bool {
+    let step = match name {
+        "burst_bytes" => 2 + requested / 64,
+        "rate_bps" => 8,
+        name if name.ends_with("_ppm") => 1,
+        _ => 0,
+    };
+    requested.abs_diff(actual) <= step
+}
+
+/// The usual burst at a rate, in bytes: 4 ms, and at least two super-packets of 64 KiB.
+pub fn usual_burst_bytes(rate_bps: u64) -> u64 {
+    (rate_bps / 8 / 250).max(131_072)
 }
 
 /// `struct tcmsg`.

@@ -29,7 +29,6 @@ const RTAX_MTU: u16 = 2;
 const RTNH_F_ASKED: u8 = 0x02 | 0x04;
 /// Ticks per second in lifetimes that the kernel reports (USER_HZ).
 const TICKS_PER_SECOND: u32 = 100;
-const EEXIST: i32 = 17;
 
 /// An address of a link with its attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +147,7 @@ impl Rtnl {
         let message = message.attribute_u32(RTA_EXPIRES, seconds).into_body();
         match self.ask_for_route(record, NLM_F_CREATE, message) {
             // The kernel updates lifetime and MTU of an existing route, and reports that it exists.
-            Err(error) if error.errno() == Some(EEXIST) => Ok(()),
+            Err(error) if error.errno() == Some(libc::EEXIST) => Ok(()),
             outcome => outcome,
         }
     }

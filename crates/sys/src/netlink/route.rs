@@ -10,14 +10,14 @@ use libc::{
 use crate::netlink::connection::{NLM_F_CREATE, NLM_F_EXCL};
 use crate::netlink::error::Error;
 use crate::netlink::message::{Message, Reply, address, attribute, bytes_of, number};
-use crate::netlink::rtnl::Rtnl;
+use crate::netlink::rtnl::{Link, Rtnl};
 
 /// The route of packets to one address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The interface index that they leave by. Packets to an address of this host go by loopback,
-    /// although for IPv6 the kernel reports the link that has the address.
-    pub link: u32,
+    /// The link that they leave by: loopback for an address of this host, although for IPv6 the kernel
+    /// reports the link that has the address.
+    pub device: String,
     /// Their source address if the socket is not bound to one.
     pub source: IpAddr,
     /// Whether the address is one of this host.
@@ -38,7 +38,20 @@ impl Rtnl {
         )?;
         let detail = "no link or no source address in the answer";
         let route = answer.iter().find_map(read_route);
-        route.ok_or_else(|| Error::malformed(asked, detail))
+        let links = self.links()?.into_iter();
+        let found = route.and_then(|(index, source, is_local)| {
+            let leads = |link: &Link| match is_local {
+                true => link.is_loopback(),
+                false => link.index == index,
+            };
+            let device = links.filter(leads).map(|link| link.name).next()?;
+            Some(Route {
+                device,
+                source,
+                is_local,
+            })
+        });
+        found.ok_or_else(|| Error::malformed(asked, detail))
     }
 
     /// Adds the route to a network over a gateway. `EEXIST` when there is one, `ENETUNREACH` when
@@ -61,14 +74,13 @@ impl Rtnl {
     }
 }
 
-pub(crate) fn read_route(reply: &Reply) -> Option<Route> {
+/// The number of the link, the source, and whether it leads to this host.
+pub(crate) fn read_route(reply: &Reply) -> Option<(u32, IpAddr, bool)> {
     if reply.kind != RTM_NEWROUTE {
         return None;
     }
     let attributes = reply.payload.get(12..)?;
-    Some(Route {
-        link: number(attributes, RTA_OIF)?,
-        source: address(attribute(attributes, RTA_PREFSRC)?)?,
-        is_local: reply.payload[7] == RTN_LOCAL,
-    })
+    let source = address(attribute(attributes, RTA_PREFSRC)?)?;
+    let is_local = reply.payload[7] == RTN_LOCAL;
+    Some((number(attributes, RTA_OIF)?, source, is_local))
 }

@@ -1,10 +1,11 @@
 //! Links and addresses (rtnetlink(7)).
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{
-    IFA_ADDRESS, IFA_LOCAL, IFLA_ADDRESS, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINK,
+    IFA_ADDRESS, IFA_LOCAL, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINK,
     IFLA_LINK_NETNSID, IFLA_LINKINFO, IFLA_MASTER, IFLA_MAX_MTU, IFLA_MTU, IFLA_NET_NS_FD,
     RTM_GETLINK, RTM_NEWADDR, RTM_NEWLINK,
 };
@@ -24,6 +25,23 @@ const IFF_UP: u32 = 0x1;
 const IFF_RUNNING: u32 = 0x40;
 
 const IFF_LOOPBACK: u32 = 0x8;
+
+const MTU: &str = "mtu";
+
+/// Numbers of a link by their names in ip-link(8), with their attributes (linux/if_link.h): the largest packet, since Linux
+/// 4.19 with the largest that its driver allows; segments (4.16) and bytes of a packet that GSO makes, bytes of one that GRO
+/// makes (5.17), those of IPv4 separately (6.3), and what the device allows (5.19).
+const NUMBERS: [(&str, u16); 9] = [
+    (MTU, IFLA_MTU),
+    ("max_mtu", IFLA_MAX_MTU),
+    ("gso_max_segs", 40),
+    ("gso_max_size", 41),
+    ("gso_ipv4_max_size", 63),
+    ("gro_max_size", 58),
+    ("gro_ipv4_max_size", 64),
+    ("tso_max_size", 59),
+    ("tso_max_segs", 60),
+];
 
 /// A pair of virtual Ethernet devices to create.
 #[derive(Debug, Clone, Copy)]
@@ -47,15 +65,12 @@ pub struct Link {
     pub name: String,
     /// Its MTU in bytes.
     pub mtu_bytes: u32,
-    /// The largest MTU that its driver supports, in bytes; `None` when it reports none (or before
-    /// Linux 4.19).
-    pub mtu_max_bytes: Option<u32>,
+    /// The numbers that this kernel reports, by its names: [`Rtnl::set_numbers`].
+    pub numbers: BTreeMap<&'static str, u32>,
     /// Its flags, such as `IFF_UP` (netdevice(7)).
     pub flags: u32,
     /// The kind of a virtual device, such as "veth"; `None` for hardware and loopback.
     pub kind: Option<String>,
-    /// Its hardware address; empty when it has none.
-    pub address: Vec<u8>,
     /// The interface index of the link below it (of a macvlan, a VLAN, a tunnel) or of its peer (of
     /// a veth), in this namespace.
     pub lower: Option<u32>,
@@ -192,11 +207,23 @@ impl Rtnl {
 
     /// Sets the MTU of a link, in bytes. `EINVAL` when the device cannot have it.
     pub fn set_mtu(&mut self, index: u32, mtu_bytes: u32) -> Result<(), Error> {
-        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0))
-            .attribute_u32(IFLA_MTU, mtu_bytes);
-        self.request_of(index, message, |link| {
-            format!("set the MTU of {link} to {mtu_bytes} bytes")
-        })
+        self.set_numbers(index, &[(MTU, mtu_bytes)])
+    }
+
+    /// Sets numbers of a link, by the kernel's names, in one message. A kernel that does not know one of them ignores it:
+    /// read them back. `EINVAL` or `ERANGE` when a value is not allowed.
+    pub fn set_numbers(&mut self, index: u32, numbers: &[(&str, u32)]) -> Result<(), Error> {
+        let mut message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0));
+        for (name, value) in numbers {
+            if let Some((_, kind)) = NUMBERS.iter().find(|(known, _)| known == name) {
+                message = message.attribute_u32(*kind, *value);
+            }
+        }
+        let values = numbers
+            .iter()
+            .map(|(name, value)| format!("{name} to {value}"));
+        let values = values.collect::<Vec<_>>().join(" and ");
+        self.request_of(index, message, |link| format!("set {values} of {link}"))
     }
 
     /// Adds an address to a link. `EEXIST` when it has it already.
@@ -266,10 +293,9 @@ pub(crate) fn read_link(reply: &Reply) -> Option<Link> {
         index: u32_at(&reply.payload, 4)?,
         name: String::new(),
         mtu_bytes: 0,
-        mtu_max_bytes: None,
+        numbers: BTreeMap::new(),
         flags: u32_at(&reply.payload, 8)?,
         kind: None,
-        address: Vec::new(),
         lower: None,
         master: None,
     };
@@ -277,10 +303,6 @@ pub(crate) fn read_link(reply: &Reply) -> Option<Link> {
     for (kind, value) in attributes(all) {
         match kind {
             IFLA_IFNAME => link.name = text(value),
-            IFLA_MTU => link.mtu_bytes = u32_at(value, 0)?,
-            // A driver without a limit reports 0.
-            IFLA_MAX_MTU => link.mtu_max_bytes = u32_at(value, 0).filter(|most| *most > 0),
-            IFLA_ADDRESS => link.address = value.to_vec(),
             // The index of a link in another namespace means nothing here.
             IFLA_LINK => {
                 link.lower =
@@ -288,8 +310,13 @@ pub(crate) fn read_link(reply: &Reply) -> Option<Link> {
             }
             IFLA_MASTER => link.master = u32_at(value, 0),
             IFLA_LINKINFO => link.kind = attribute(value, IFLA_INFO_KIND).map(text),
-            _ => {}
+            _ => {
+                if let Some((name, _)) = NUMBERS.iter().find(|(_, number)| *number == kind) {
+                    link.numbers.insert(name, u32_at(value, 0)?);
+                }
+            }
         }
     }
+    link.mtu_bytes = *link.numbers.get(MTU).unwrap_or(&0);
     Some(link)
 }

@@ -19,7 +19,6 @@ const RTT_US: u16 = 5;
 const SSTHRESH: u16 = 2;
 const CWND: u16 = 3;
 const REORDERING: u16 = 4;
-const ESRCH: i32 = 3;
 
 /// The cached metrics of one address. A value that is not cached is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +70,7 @@ impl TcpMetrics {
             .attribute(kind, &bytes_of(address).1);
         let asked = format!("remove the cached TCP metrics of {address}");
         match self.family.request(&asked, message) {
-            Err(error) if error.errno() == Some(ESRCH) => Ok(()),
+            Err(error) if error.errno() == Some(libc::ESRCH) => Ok(()),
             outcome => outcome.map(drop),
         }
     }

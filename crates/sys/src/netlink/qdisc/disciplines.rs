@@ -7,17 +7,16 @@ use crate::netlink::message::{Message, attribute, number, u32_at, u64_at};
 /// Parameters by name, with the unit last.
 pub type Parameters = BTreeMap<&'static str, u64>;
 
+/// The value that is requested of a parameter; `None` lets the kernel choose.
+pub type Requested<'a> = &'a dyn Fn(&str) -> Option<u64>;
+
 /// A kind of queueing discipline.
 #[derive(Debug)]
 pub struct Discipline {
     /// Its name, such as "tbf".
     pub kind: &'static str,
-    /// The parameters that can be requested.
-    pub parameters: &'static [&'static str],
-    /// The required parameters.
-    pub required: &'static [&'static str],
-    /// Parameters as the kernel's options; the kernel chooses missing ones.
-    pub encode: fn(&Parameters) -> Vec<u8>,
+    /// Parameters as the kernel's options.
+    pub encode: fn(Requested) -> Vec<u8>,
     /// The kernel's options as parameters.
     pub decode: fn(&[u8]) -> Parameters,
 }
@@ -39,85 +38,43 @@ impl Discipline {
 const DISCIPLINES: &[Discipline] = &[
     Discipline {
         kind: "pfifo",
-        parameters: &["limit_packets"],
-        required: &[],
-        encode: |p| word(p.get("limit_packets")),
-        decode: |o| first_word("limit_packets", o),
+        encode: |of| word(of("limit_packets")),
+        decode: |options| first_word("limit_packets", options),
     },
     Discipline {
         kind: "bfifo",
-        parameters: &["limit_bytes"],
-        required: &[],
-        encode: |p| word(p.get("limit_bytes")),
-        decode: |o| first_word("limit_bytes", o),
+        encode: |of| word(of("limit_bytes")),
+        decode: |options| first_word("limit_bytes", options),
     },
     Discipline {
         kind: "pfifo_fast",
-        parameters: &[],
-        required: &[],
         encode: |_| Vec::new(),
         decode: |_| Parameters::new(),
     },
     Discipline {
         kind: "tbf",
-        parameters: &["rate_bps", "burst_bytes", "limit_bytes"],
-        required: &["rate_bps"],
         encode: encode_tbf,
-        decode: |o| decode_tbf(o).unwrap_or_default(),
+        decode: |options| decode_tbf(options).unwrap_or_default(),
     },
     Discipline {
         kind: "htb",
-        parameters: &["rate_bps", "burst_bytes"],
-        required: &["rate_bps"],
         encode: |_| encode_htb(),
         decode: |_| Parameters::new(),
     },
     Discipline {
         kind: "netem",
-        parameters: &[
-            "delay_us",
-            "jitter_us",
-            "loss_ppm",
-            "limit_packets",
-            "rate_bps",
-            "reorder_ppm",
-            "duplicate_ppm",
-        ],
-        required: &[],
         encode: encode_netem,
-        decode: |o| decode_netem(o).unwrap_or_default(),
+        decode: |options| decode_netem(options).unwrap_or_default(),
     },
     Discipline {
         kind: "fq",
-        parameters: &[
-            "limit_packets",
-            "flow_limit_packets",
-            "quantum_bytes",
-            "initial_quantum_bytes",
-            "pacing",
-            "flow_max_rate_bps",
-            "refill_delay_us",
-            "low_rate_threshold_bps",
-            "horizon_us",
-        ],
-        required: &[],
-        encode: |p| encode_words(FQ, p),
-        decode: |o| decode_words(FQ, o),
+        encode: |of| encode_words(FQ, of),
+        decode: |options| decode_words(FQ, options),
     },
     Discipline {
         kind: "fq_codel",
-        parameters: &[
-            "target_us",
-            "limit_packets",
-            "interval_us",
-            "ecn",
-            "flows",
-            "quantum_bytes",
-            "memory_limit_bytes",
-        ],
-        required: &[],
-        encode: |p| encode_words(FQ_CODEL, p),
-        decode: |o| decode_words(FQ_CODEL, o),
+        encode: |of| encode_words(FQ_CODEL, of),
+        decode: |options| decode_words(FQ_CODEL, options),
     },
 ];
 
@@ -164,9 +121,9 @@ const NETEM_BYTES: usize = 24;
 const TICK_NS: u64 = 64;
 const SECOND_NS: u128 = 1_000_000_000;
 
-fn word(value: Option<&u64>) -> Vec<u8> {
+fn word(value: Option<u64>) -> Vec<u8> {
     value
-        .map(|value| clamped(*value).to_ne_bytes().to_vec())
+        .map(|value| clamped(value).to_ne_bytes().to_vec())
         .unwrap_or_default()
 }
 
@@ -181,10 +138,10 @@ fn clamped(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-fn encode_words(words: Words, parameters: &Parameters) -> Vec<u8> {
+fn encode_words(words: Words, of: Requested) -> Vec<u8> {
     let mut message = Message::new(0, 0, &[]);
     for (kind, name, unit) in words {
-        if let Some(value) = parameters.get(name) {
+        if let Some(value) = of(name) {
             message = message.attribute_u32(*kind, clamped(value / unit));
         }
     }
@@ -230,8 +187,8 @@ pub(super) fn bytes_of_ticks(ticks: u32, bytes_per_s: u64) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-fn encode_tbf(parameters: &Parameters) -> Vec<u8> {
-    let number = |name: &str| parameters.get(name).copied().unwrap_or(0);
+fn encode_tbf(of: Requested) -> Vec<u8> {
+    let number = |name: &str| of(name).unwrap_or(0);
     let (bytes_per_s, burst) = (number("rate_bps") / 8, number("burst_bytes"));
     let mut parms = rate_spec(bytes_per_s);
     parms.extend([0; 12]);
@@ -274,9 +231,9 @@ fn encode_htb() -> Vec<u8> {
         .into_body()
 }
 
-fn encode_netem(parameters: &Parameters) -> Vec<u8> {
-    let number = |name: &str| parameters.get(name).copied().unwrap_or(0);
-    let limit = parameters.get("limit_packets").copied().unwrap_or(1000);
+fn encode_netem(of: Requested) -> Vec<u8> {
+    let number = |name: &str| of(name).unwrap_or(0);
+    let limit = of("limit_packets").unwrap_or(1000);
     let (loss, duplicate) = (share(number("loss_ppm")), share(number("duplicate_ppm")));
     let reorder = share(number("reorder_ppm"));
     // Without a gap netem reorders nothing; 1 makes every packet a candidate (tc-netem(8)).
@@ -302,7 +259,7 @@ fn encode_netem(parameters: &Parameters) -> Vec<u8> {
             .collect();
         message = message.attribute(TCA_NETEM_REORDER, &chance);
     }
-    if let Some(rate) = parameters.get("rate_bps") {
+    if let Some(rate) = of("rate_bps") {
         let mut spec = clamped(rate / 8).to_ne_bytes().to_vec();
         spec.extend([0; 12]);
         message = message
@@ -440,7 +397,7 @@ mod tests {
             let kind = command.split(' ').next().expect("a kind");
             let discipline = discipline(kind).expect("a row");
             let parameters: Parameters = parameters.iter().copied().collect();
-            let ours = (discipline.encode)(&parameters);
+            let ours = (discipline.encode)(&|name| parameters.get(name).copied());
             assert_eq!((discipline.decode)(&of_tc), parameters, "{command}");
             assert_eq!((discipline.decode)(&ours), parameters, "{command}");
             assert!(
@@ -456,7 +413,8 @@ mod tests {
             ("limit_bytes", 1 << 20),
         ]);
         let tbf = discipline("tbf").expect("a row");
-        assert_eq!((tbf.decode)(&(tbf.encode)(&fast)), fast);
+        let ours = (tbf.encode)(&|name| fast.get(name).copied());
+        assert_eq!((tbf.decode)(&ours), fast);
         assert!(discipline("cake").is_none());
     }
 

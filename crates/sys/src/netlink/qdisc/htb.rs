@@ -2,7 +2,7 @@
 
 use libc::{RTM_GETTCLASS, RTM_NEWTCLASS, TCA_KIND, TCA_OPTIONS};
 
-use super::disciplines::{Parameters, bytes_of_ticks, rate_spec, read_rate, ticks};
+use super::disciplines::{Parameters, Requested, bytes_of_ticks, rate_spec, read_rate, ticks};
 use super::traffic_header;
 use crate::netlink::connection::NLM_F_CREATE;
 use crate::netlink::error::Error;
@@ -17,13 +17,13 @@ const QUANTUM: u32 = 65_536;
 
 impl Rtnl {
     /// Adds class 1 to the htb with this handle: `rate_bps` with a burst of `burst_bytes`.
-    pub fn add_htb_class(
+    pub(super) fn add_htb_class(
         &mut self,
         index: u32,
         handle: u32,
-        parameters: &Parameters,
+        of: Requested,
     ) -> Result<(), Error> {
-        let number = |name: &str| parameters.get(name).copied().unwrap_or(0);
+        let number = |name: &str| of(name).unwrap_or(0);
         let bytes_per_s = number("rate_bps") / 8;
         let burst = ticks(number("burst_bytes"), bytes_per_s);
         let mut options = rate_spec(bytes_per_s);
@@ -48,7 +48,7 @@ impl Rtnl {
     }
 
     /// Rate and burst of class 1 of the htb with this handle; empty when there is no such class.
-    pub fn htb_class(&mut self, index: u32, handle: u32) -> Result<Parameters, Error> {
+    pub(super) fn htb_class(&mut self, index: u32, handle: u32) -> Result<Parameters, Error> {
         let message = Message::new(RTM_GETTCLASS, 0, &traffic_header(index, 0, 0));
         let answer = self.list_of(index, message, |link| format!("list the classes of {link}"))?;
         let of_class = |reply: &&Reply| u32_at(&reply.payload, 8) == Some(handle | 1);
