@@ -68,7 +68,7 @@ fn attribution(summary: &Summary) -> Vec<String> {
         let means: String = means.map(|(means, _)| softirqs_words(*means)).collect();
         cell.methods.iter().map(move |(method, _)| {
             let means = if method.uses_softirqs() { &means } else { "" };
-            let words = format!("{}: {}{means}", method.name(), method.doc());
+            let words = format!("{}{means}", method.doc());
             (words, 0, Some(cell.name()))
         })
     });

@@ -13,7 +13,7 @@ use bitcost_study::{Compared, Factor};
 use crate::block::Block;
 use crate::lines::Lines;
 use crate::number;
-use crate::words::{around, figure, intervals_of, title};
+use crate::words::{around, factor_words, figure, intervals_of, title};
 
 type Levels = Vec<(String, Label)>;
 
@@ -144,7 +144,7 @@ fn pair(name: String, ours: Vec<Option<String>>, theirs: Vec<Option<String>>) ->
 /// The cells that have the metric, one below the other.
 fn cells(summary: &Summary, name: &str) -> Lines {
     let factors = summary.study.factors.iter();
-    let factors: Vec<&str> = factors.map(|factor| factor.name.as_str()).collect();
+    let factors: Vec<String> = factors.map(|factor| factor_words(&factor.name)).collect();
     let is_few = factors.len() <= FEW;
     let head = if is_few {
         factors.join(" · ")
@@ -169,12 +169,12 @@ fn unit(name: &str) -> String {
     metric(name).map_or_else(String::new, |metric| metric.unit.to_owned())
 }
 
-/// `message_size_bytes 1024, transport TCP`, without levels that a file does not give.
+/// `message size (bytes) 1024, transport TCP`, without levels that a file does not give.
 fn named(cell: &CellSummary) -> String {
     let levels = cell.levels.iter();
     let given = levels.filter(|(_, label)| *label != Label::Text(NOT_SAID.to_owned()));
     let words: Vec<String> = given
-        .map(|(factor, label)| format!("{factor} {label}"))
+        .map(|(factor, label)| format!("{} {label}", factor_words(factor)))
         .collect();
     if words.is_empty() {
         cell.name()
@@ -239,7 +239,7 @@ fn grids(summary: &Summary, name: &str) -> Vec<Block> {
         };
         let words = fixed
             .iter()
-            .map(|(factor, label)| format!("{factor} = {label}"));
+            .map(|(factor, label)| format!("{} {label}", factor_words(factor)));
         let place = around("", &words.collect::<Vec<_>>().join(", "), ":");
         let heads = columns.iter().map(|column| match &column[..] {
             [(_, label)] => label.to_string(),
@@ -263,7 +263,9 @@ fn grids(summary: &Summary, name: &str) -> Vec<Block> {
             pair(improvement_name(requested), ours, theirs)
         });
         let lines = Lines {
-            header: std::iter::once(table.rows.clone()).chain(heads).collect(),
+            header: std::iter::once(factor_words(&table.rows))
+                .chain(heads)
+                .collect(),
             rows: (rows.iter().flat_map(row))
                 .chain(improvement.into_iter().flatten())
                 .collect(),

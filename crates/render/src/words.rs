@@ -35,6 +35,24 @@ pub(crate) fn named(metric: &Metric) -> String {
     metric.title.to_owned() + &around(" (", metric.unit, ")")
 }
 
+/// Units at the end of keys, and how they are written.
+const UNITS: [(&str, &str); 6] = [
+    ("_bytes", "bytes"),
+    ("_us", "\u{b5}s"),
+    ("_ms", "ms"),
+    ("_s", "s"),
+    ("_bps", "bit/s"),
+    ("_pct", "%"),
+];
+
+/// A factor that is a setting, in words: `receive buffer (bytes)` of `receive_buffer_bytes`.
+pub(crate) fn factor_words(factor: &str) -> String {
+    let mut units = UNITS.iter();
+    let known = units.find_map(|(ending, unit)| Some((factor.strip_suffix(ending)?, *unit)));
+    let (name, unit) = known.unwrap_or((factor, ""));
+    name.replace('_', " ") + &around(" (", unit, ")")
+}
+
 /// A title within a sentence: `throughput`, but `CPU time` unchanged.
 pub(crate) fn lowered(title: &str) -> String {
     match title.chars().nth(1).is_some_and(char::is_lowercase) {

@@ -63,11 +63,13 @@ impl fmt::Display for Disturbance {
         match self {
             Disturbance::Programs { pct, largest } => {
                 write!(f, "other programs took {pct:.0} % of a CPU")?;
-                let Some((name, pct)) = largest else {
-                    return Ok(());
-                };
-                let name = bitcost_model::harmless(name);
-                write!(f, ", most of it {name} ({pct:.0} %)")
+                match largest {
+                    Some((name, of)) if 2.0 * of >= *pct => {
+                        let name = bitcost_model::harmless(name);
+                        write!(f, ", most of it {name} ({of:.0} %)")
+                    }
+                    _ => Ok(()),
+                }
             }
             Disturbance::Unexplained { pct } => write!(
                 f,

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use bitcost_model::study::Label;
+
 use super::known::Summary;
 use crate::cells::CellSummary;
 
-/// A line of cells: its name, and each of its cells with its number, in order.
-pub type LineOfCells<'a> = (String, Vec<(i64, &'a CellSummary)>);
+/// A line of cells: its name, and each of its cells with its level: numbers in ascending order, then words.
+pub type LineOfCells<'a> = (String, Vec<(&'a Label, &'a CellSummary)>);
 
 /// The factor with two or more numeric levels: the message size if it is one, otherwise the first.
 pub fn numeric_factor(summary: &Summary) -> Option<String> {
@@ -26,16 +28,22 @@ pub fn numeric_factor(summary: &Summary) -> Option<String> {
 
 pub fn lines_along<'a>(summary: &'a Summary, factor: &str) -> Vec<LineOfCells<'a>> {
     let mut lines: Vec<LineOfCells> = Vec::new();
-    let cells = summary.cells.iter();
-    for (number, cell) in cells.filter_map(|cell| Some((cell.number(factor)?, cell))) {
+    for cell in &summary.cells {
+        let mut levels = cell.levels.iter();
+        let Some((_, level)) = levels.find(|(name, _)| name == factor) else {
+            continue;
+        };
         let name = cell.name_without(factor);
         match lines.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, cells)) => cells.push((number, cell)),
-            None => lines.push((name, vec![(number, cell)])),
+            Some((_, cells)) => cells.push((level, cell)),
+            None => lines.push((name, vec![(level, cell)])),
         }
     }
     for (_, cells) in &mut lines {
-        cells.sort_by_key(|(number, _)| *number);
+        cells.sort_by_key(|(level, _)| match level {
+            Label::Number(number) => *number,
+            Label::Text(_) => i64::MAX,
+        });
     }
     lines
 }

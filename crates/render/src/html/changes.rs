@@ -14,6 +14,9 @@ use crate::comparison::{
     shown,
 };
 
+/// Intervals are drawn up to this many times the largest change; further ones end at the picture's edge.
+const REACH: f64 = 2.0;
+
 pub(crate) fn chapter(page: &mut Html, comparisons: &[Comparison]) {
     if comparisons.is_empty() {
         return;
@@ -40,12 +43,15 @@ fn title(comparison: &Comparison) -> String {
     format!("From {} to {}", comparison.old, comparison.new)
 }
 
-/// Every change as a picture, and folded as a table.
+/// Every change as a picture, and folded as a table; the table alone where there is no picture.
 fn found(page: &mut Html, comparison: &Comparison) {
-    if let Some(picture) = forest(comparison) {
-        page.figure(&picture);
-    }
     let lines = comparison_lines(comparison, true);
+    match forest(comparison) {
+        Some(picture) => page.figure(&picture),
+        None => {
+            page.table("Changes", &lines);
+        }
+    }
     let figures = counted(lines.rows.len(), "figure");
     let words = format!("{figures}: {}", comparison_tally(comparison));
     page.fold("Every change", &words, |page| {
@@ -58,7 +64,7 @@ fn found(page: &mut Html, comparison: &Comparison) {
 }
 
 /// The changes in per cent with their intervals, each in the colour of its verdict, in the order of the table, and a line
-/// at no change; absent where none is a ratio.
+/// at no change; absent where fewer than two are ratios.
 fn forest(comparison: &Comparison) -> Option<Picture> {
     let is_ratio = |change: &Change| matches!(change.shift, Some(Shift::Ratio(_)));
     let mut changes = in_order(comparison);
@@ -71,11 +77,7 @@ fn forest(comparison: &Comparison) -> Option<Picture> {
         let interval = change.shift?.change();
         let name = format!("{}, {}", cell.name(), change.metric.title);
         let shown = format!("{}, {}", shown(change), change.verdict.name());
-        reach.extend(
-            [Some(interval.value), interval.low, interval.high]
-                .into_iter()
-                .flatten(),
-        );
+        reach.push((interval.value, [interval.low, interval.high]));
         let title = format!("{name}: {shown}");
         let marks = of_verdict.entry(change.verdict.name()).or_default();
         marks.push(Mark::at(interval.value, place as f64, &interval, title));
@@ -89,14 +91,20 @@ fn forest(comparison: &Comparison) -> Option<Picture> {
         trace
     };
     let traces = of_verdict.into_iter().map(trace).collect();
-    let mut chart = Chart::rows((Axis::from_zero(&reach), "%"), names, traces);
     let threshold = comparison.threshold_pct;
+    let largest = reach.iter().map(|(value, _)| value.abs());
+    let most = REACH * largest.fold(threshold, f64::max);
+    let bounds = reach.iter().flat_map(|(_, bounds)| bounds).flatten();
+    let bounds = bounds.map(|bound| bound.clamp(-most, most));
+    let values = reach.iter().map(|(value, _)| *value);
+    let reach: Vec<f64> = values.chain(bounds).collect();
+    let mut chart = Chart::rows((Axis::from_zero(&reach), "%"), names, traces);
     chart.panels[0].rules = vec![-threshold, 0.0, threshold];
     chart.panels[0].columns = vec![("change".to_owned(), words)];
-    (all > 0).then(|| Picture {
+    (all > 1).then(|| Picture {
         file: "changes".to_owned(),
         title: "Changes.".to_owned(),
-        caption: "From old to new, with 95 % intervals; the line is no change, the dotted ones are the threshold.".to_owned(),
+        caption: "From old to new, with 95 % intervals, which may go on beyond the edge; the line is no change, the dotted ones are the threshold.".to_owned(),
         chart,
         note: note_rows(all),
     })

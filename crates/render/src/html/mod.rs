@@ -11,16 +11,16 @@ use base64::engine::general_purpose::STANDARD;
 use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::summary::{Summary, measured};
+use bitcost_model::search::Goal;
 use bitcost_model::units::counted;
 use sha2::{Digest, Sha256};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, of_cell};
 use crate::document::json;
 use crate::experiment::{ladder_lines, ladder_paragraphs, ladder_sentences};
 use crate::export::{Form, Maker, Source};
 use crate::mesh::{mesh, mesh_sentence};
-use crate::number;
+use crate::one_cell::one_cell;
 use pictures::Picture;
 use writer::Html;
 
@@ -108,7 +108,7 @@ fn head(page: &mut Html, title: &str) {
 
 fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     let summary = &execution.summary;
-    header(page, summary);
+    header(page, execution);
     if let Some(ladder) = &execution.ladder {
         page.element("p", "answer long", &ladder_sentences(ladder).join(" "));
         page.table("Ladder", &ladder_lines(ladder));
@@ -118,6 +118,8 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     if let Some(of) = &execution.mesh {
         page.element("p", "answer long", &mesh_sentence(of));
         page.blocks(&mesh(of, u16::MAX));
+    } else if execution.ladder.is_some() {
+        pictures = pictures::all(execution);
     } else {
         pictures = pictures::all(execution);
         let first = pictures::first(execution);
@@ -154,7 +156,8 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
 }
 
 /// What was measured, where and when, and the question.
-fn header(page: &mut Html, summary: &Summary) {
+fn header(page: &mut Html, execution: &Findings) {
+    let summary = &execution.summary;
     let study = &summary.study;
     let runs = counted(summary.runs.len(), "run");
     let blocks = counted(summary.blocks as usize, "block");
@@ -170,39 +173,43 @@ fn header(page: &mut Html, summary: &Summary) {
     words.retain(|word| !word.is_empty());
     page.raw("<header>\n")
         .element("p", "kicker", &words.join(" \u{b7} "));
-    if study.question.is_empty() {
-        page.element("h1", "", &study.title);
-    } else {
-        page.element("h1", "", &study.question)
-            .element("p", "question", &study.title);
-    }
+    let question = match execution.ladder.as_ref().map(|ladder| ladder.goal) {
+        Some(Goal::Rate) => "What makes this test faster?",
+        Some(Goal::Cost) => "What makes this test cheaper?",
+        None => &study.question,
+    };
+    let (first, second) = match question.is_empty() {
+        true => (&*study.title, ""),
+        false => (question, &*study.title),
+    };
+    page.element("h1", "", first)
+        .element("p", "question", second);
     page.raw("</header>\n");
 }
 
-/// What a chapter opens with: one sentence, what changes it, and the figures of a single cell or a picture of several.
+/// What a chapter opens with: the answer, what changes it, and the lines of a test or a picture of several cells.
 fn opening(page: &mut Html, execution: &Findings, first: Option<&Picture>) {
-    let summary = &execution.summary;
     let answer = Answer::of(execution);
-    let is_long = answer.sentence.len() > SHORT;
-    let class = if is_long { "answer long" } else { "answer" };
-    page.element("p", class, &answer.sentence);
+    let single = execution.single();
+    let mut sentence = answer.sentence;
+    if let Some(single) = &single {
+        let bottleneck = of_cell(single.limiter);
+        let (limiter, _) = bottleneck.split_once(": ").unwrap_or((&bottleneck, ""));
+        sentence += &format!(" Bottleneck: {limiter}.");
+    }
+    let class = match sentence.len() > SHORT {
+        true => "answer long",
+        false => "answer",
+    };
+    page.element("p", class, &sentence);
+    if let Some(single) = &single {
+        page.blocks(&one_cell(execution, single, false));
+        return;
+    }
     for words in Caveat::by_weight(answer.caveats) {
         page.element("p", "caveat", &format!("Caveat: {words}."));
     }
-    let mut used = summary.cells.iter().filter(|cell| cell.runs > 0);
-    if let (Some(cell), None) = (used.next(), used.next()) {
-        page.raw("<div class=\"tiles\">\n");
-        for metric in measured(summary).into_iter().take(3) {
-            let value = cell.figure(metric.name);
-            let value = value.map(|figure| number::plain(figure.value));
-            page.raw("<div class=\"tile\"><b>")
-                .text(&format!("{} {}", value.unwrap_or_default(), metric.unit))
-                .raw("</b><span>")
-                .text(metric.title)
-                .raw("</span></div>\n");
-        }
-        page.raw("</div>\n");
-    } else if let Some(first) = first {
+    if let Some(first) = first {
         page.figure(first);
     }
 }

@@ -67,8 +67,12 @@ impl Html {
             Block::Title(words) | Block::Heading(words) => self.element("h3", "", words),
             Block::Note(mark, words) if mark.is_empty() => self.element("p", "fine", words),
             Block::Note(mark, words) => {
-                let mark = mark.trim_start_matches("- ");
-                self.element("li", "", &format!("{mark}{words}"))
+                let mark = mark.trim_start_matches("- ").trim_end();
+                self.raw("<li>");
+                if !mark.is_empty() {
+                    self.raw("<b>").text(mark).raw("</b> ");
+                }
+                self.text(words).raw("</li>\n")
             }
             Block::Table(caption, lines) => self.table(caption, lines),
             Block::Verdict {
@@ -121,9 +125,21 @@ impl Html {
         if !caption.is_empty() {
             self.element("caption", "", caption);
         }
+        // A column of words begins at its left.
+        let is_word = |words: &str| words.starts_with(char::is_alphabetic);
+        let class = |place: usize| {
+            let mut rows = lines.rows.iter();
+            match rows.any(|(_, row)| row.get(place).is_some_and(|words| is_word(words.trim()))) {
+                true => " class=\"words\"",
+                false => "",
+            }
+        };
+        let classes: Vec<&str> = (0..lines.header.len()).map(class).collect();
         self.raw("<thead><tr>");
-        for words in &lines.header {
-            self.raw("<th scope=\"col\">").text(words).raw("</th>");
+        for (words, class) in lines.header.iter().zip(&classes) {
+            self.raw(&format!("<th scope=\"col\"{class}>"))
+                .text(words)
+                .raw("</th>");
         }
         self.raw("</tr></thead>\n<tbody>\n");
         for (is_document, row) in &lines.rows {
@@ -135,10 +151,13 @@ impl Html {
             self.raw(&format!("<tr{class}>"));
             for (place, words) in row.iter().enumerate() {
                 let (open, close) = match place {
-                    0 => ("<th scope=\"row\">", "</th>"),
-                    _ => ("<td>", "</td>"),
+                    0 => ("<th scope=\"row\">".to_owned(), "</th>"),
+                    _ => (
+                        format!("<td{}>", classes.get(place).unwrap_or(&"")),
+                        "</td>",
+                    ),
                 };
-                self.raw(open).text(words.trim()).raw(close);
+                self.raw(&open).text(words.trim()).raw(close);
             }
             self.raw("</tr>\n");
         }
@@ -181,9 +200,7 @@ impl Html {
             .text(file)
             .raw(".csv\" href=\"data:text/csv;charset=utf-8,")
             .raw(&percent_encoded(&text))
-            .raw("\">Save ")
-            .text(file)
-            .raw(".csv</a>\n");
+            .raw("\">Save as CSV</a>\n");
         if all > ROWS {
             let words = format!("The file holds {ROWS} of {all} rows, evenly chosen.");
             self.element("p", "fine", &words);

@@ -17,7 +17,7 @@ fn sizes(sizes: &[i64], runs: u32) -> Vec<Run> {
     sizes.iter().enumerate().flat_map(of).collect()
 }
 
-/// The pictures of these kinds: each from its caption to its file.
+/// The pictures of these kinds: each from its caption to its file, without the drawing for phones.
 fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
     let events = imported(found, "x");
     let mut summary = summary(&events);
@@ -25,8 +25,12 @@ fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
     let html = html(&events, summary);
     let all = html.split("<figcaption").skip(1);
     let all = all.filter_map(|part| Some(part.split_once("</figure>")?.0.to_owned()));
-    all.filter(|picture| !picture.contains("Save cells.csv"))
-        .collect()
+    let all = all.filter(|picture| !picture.contains("cells.csv"));
+    let without_phone = |picture: String| {
+        let (broad, narrow) = picture.split_once("<svg class=\"narrow\"")?;
+        Some(broad.to_owned() + narrow.split_once("</svg>")?.1)
+    };
+    all.filter_map(without_phone).collect()
 }
 
 /// The words at the axes, in their order.

@@ -1,5 +1,6 @@
 //! An axis: from values to places, and round numbers along it.
 
+use bitcost_analysis::frame::Value;
 use bitcost_study::Scale;
 
 /// The ratio of the largest to the smallest value from which an axis is logarithmic.
@@ -7,6 +8,9 @@ const LOGARITHMIC: f64 = 8.0;
 
 /// About the number of round numbers along an axis.
 const TICKS: f64 = 6.0;
+
+/// The room for a word after the numbers, as a share of theirs.
+const BEYOND: f64 = 0.1;
 
 /// The most values that an axis names individually.
 const NAMED: usize = 14;
@@ -19,6 +23,8 @@ pub(crate) struct Axis {
     is_log: bool,
     /// Values that are written at the axis, with their labels.
     pub ticks: Vec<(f64, String)>,
+    /// Places of words after the largest number.
+    pub names: Vec<(f64, String)>,
 }
 
 impl Axis {
@@ -50,8 +56,8 @@ impl Axis {
         Axis::along(Some(Scale::Linear), values, &[0.0])
     }
 
-    /// An axis along the levels of a factor: if there are few, each of them has its tick.
-    pub fn levels(scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
+    /// An axis along the levels of a factor: if there are few numbers, each of them has its tick; words come after them.
+    pub fn levels(scale: Option<Scale>, mut values: Vec<f64>, names: Vec<String>) -> Axis {
         values.sort_by(f64::total_cmp);
         values.dedup();
         let mut axis = Axis::along(scale, &values, &[]);
@@ -62,6 +68,15 @@ impl Axis {
                 .map(|value| (value, value.to_string()))
                 .collect();
         }
+        let (low, high) = (axis.low, axis.high);
+        let beyond = |place: usize| match BEYOND * (place + 1) as f64 {
+            share if axis.is_log => high * (high / low).powf(share),
+            share => high + (high - low) * share,
+        };
+        let names = names.into_iter().enumerate();
+        axis.names = names.map(|(place, name)| (beyond(place), name)).collect();
+        axis.high = axis.names.last().map_or(high, |(value, _)| *value);
+        axis.ticks.extend(axis.names.iter().cloned());
         axis
     }
 
@@ -85,6 +100,7 @@ impl Axis {
             high: last as f64 * step,
             is_log: false,
             ticks: (first..=last).map(tick).collect(),
+            names: Vec::new(),
         }
     }
 
@@ -112,7 +128,14 @@ impl Axis {
             high: ticks[ticks.len() - 1].0,
             is_log: true,
             ticks,
+            names: Vec::new(),
         }
+    }
+
+    /// What stands at a place: a number, or one of the words after the numbers.
+    pub fn level(&self, value: f64) -> Value {
+        let name = self.names.iter().find(|(place, _)| *place == value);
+        name.map_or(Value::from(value), |(_, name)| Value::from(&**name))
     }
 
     /// The position of a value: 0 is the axis' start, 1 its end; none if the axis has no place for it.
@@ -163,8 +186,10 @@ mod tests {
         );
         assert_eq!(words(&[0.31, 4.2]), ["0.2", "0.5", "1", "2", "5"]);
         assert_eq!(words(&[1.0, 1_000_000.0]).len(), 7);
-        let levels = Axis::levels(None, vec![8192.0, 1024.0, 1024.0]);
-        assert_eq!(levels.ticks.len(), 2);
+        let levels = Axis::levels(None, vec![8192.0, 1024.0, 1024.0], vec!["auto".to_owned()]);
+        let places: Vec<f64> = levels.ticks.iter().map(|(value, _)| *value).collect();
+        assert_eq!(places[..2], [1024.0, 8192.0]);
+        assert_eq!(levels.place(places[2]), Some(1.0), "{levels:?}");
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl Chart {
             for mark in trace.marks.all() {
                 let (at, value) = match &panel.y {
                     Scale::Names(names) => (Value::from(&*names[mark.y as usize]), mark.x),
-                    Scale::Numbers(_) => (Value::from(mark.x), mark.y),
+                    Scale::Numbers(_) => (panel.x.level(mark.x), mark.y),
                 };
                 let of_mark = [Some(value), mark.low, mark.high];
                 let of_mark =

@@ -4,7 +4,7 @@ use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
-use bitcost_analysis::summary::measured;
+use bitcost_analysis::summary::{Summary, measured};
 
 use super::bars::{Bars, Series};
 use super::curve;
@@ -16,9 +16,18 @@ const THROUGHPUT: &str = "throughput_mbps";
 
 const THEIRS: &str = " A line across is the document's figure, which is from other machines.";
 
-/// What a KiB costs at both endpoints in each cell, next to throughput and bottleneck; none if no run has a result.
+/// The metrics that the picture of all cells is of: the only one of the study's first sentence, or what a KiB costs.
+fn opening(summary: &Summary) -> Vec<&'static Metric> {
+    let first = summary.study.sentences.first();
+    match first.map(|sentence| &sentence.metrics[..]) {
+        Some([one]) if summary.has(one) => metric(one).into_iter().collect(),
+        _ => stacked(summary),
+    }
+}
+
+/// What the study asks of each cell, next to throughput and bottleneck; none if fewer than two cells have a result.
 pub(crate) fn first(execution: &Findings) -> Option<Picture> {
-    let metrics = stacked(&execution.summary);
+    let metrics = opening(&execution.summary);
     let first = *metrics.first()?;
     if let (Some(curve), 1) = (curve::of_many(execution, first), metrics.len()) {
         return Some(curve);
@@ -27,6 +36,9 @@ pub(crate) fn first(execution: &Findings) -> Option<Picture> {
     let names: Vec<&str> = names.chain([THROUGHPUT]).collect();
     let has_one = |cell: &CellSummary| names.iter().any(|name| cell.figure(name).is_some());
     let cells = sorted(execution, has_one);
+    if cells.len() < 2 {
+        return None;
+    }
     let of = |(place, metric): (usize, &&Metric)| {
         let name = if metrics.len() > 1 {
             ["send", "receive"][place]

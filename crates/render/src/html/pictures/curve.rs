@@ -1,15 +1,17 @@
 //! A metric against a numeric factor: median and interval, a line per combination of the other levels.
 
-use bitcost_analysis::cells::{ALONE, CellSummary};
+use bitcost_analysis::cells::ALONE;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::Interval;
-use bitcost_analysis::summary::{lines_along, numeric_factor};
+use bitcost_analysis::summary::{LineOfCells, lines_along, numeric_factor};
+use bitcost_model::study::Label;
 use bitcost_study::{Bars, Picture as Wanted, PictureKind};
 
 use super::bars::DOCUMENT;
 use super::picture::{Picture, bars_caption, named, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
+use crate::words::factor_words;
 
 /// Cells from which a picture with a bar for each is longer than a screen.
 const MANY: usize = 24;
@@ -28,8 +30,9 @@ pub(super) fn of_many(execution: &Findings, metric: &Metric) -> Option<Picture> 
 
 pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Option<Picture> {
     let factor = numeric_factor(&execution.summary)?;
-    let (mut traces, mut x, mut y, mut bounds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let lines = lines_along(&execution.summary, &factor);
+    let x_axis = axis(wanted, &lines);
+    let (mut traces, mut y, mut bounds) = (Vec::new(), Vec::new(), Vec::new());
     for (series, (name, cells)) in lines.iter().enumerate() {
         // A single line is named after its metric; a level may have the name of a single line.
         let is_alone = lines.len() == 1 && name == ALONE;
@@ -38,8 +41,8 @@ pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Op
         } else {
             name.as_str()
         };
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for (size, cell) in cells {
+        let (mut ours, mut named, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+        for (level, cell) in cells {
             let spread = cell.figures.get(metric.name);
             let Some((figure, spread)) = cell.figure(metric.name).zip(spread) else {
                 continue;
@@ -53,29 +56,34 @@ pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Op
                 },
             };
             bounds.extend([bar.low, bar.high].into_iter().flatten());
-            let mark = |name: &str, of: &Interval| {
-                let title = words(&format!("{name}, {size}"), of, metric.unit);
-                Mark::at(*size as f64, of.value, of, title)
+            let (x, marks) = match level {
+                Label::Number(number) => (*number as f64, &mut ours),
+                Label::Text(text) => {
+                    let place = x_axis.names.iter().find(|(_, name)| name == text);
+                    (place.map_or(f64::NAN, |(place, _)| *place), &mut named)
+                }
             };
-            ours.push(mark(name, &bar));
+            let mark = |name: &str, of: &Interval| {
+                let title = words(&format!("{name}, {level}"), of, metric.unit);
+                Mark::at(x, of.value, of, title)
+            };
+            marks.push(mark(name, &bar));
             let document = cell.expected(metric.name).map(Interval::alone);
             theirs.extend(document.map(|of| mark(&format!("{name}, {DOCUMENT}"), &of)));
         }
-        let all = || ours.iter().chain(&theirs);
-        x.extend(all().map(|mark| mark.x));
-        y.extend(all().map(|mark| mark.y));
-        if !theirs.is_empty() {
-            let name = format!("{name}, {DOCUMENT}");
-            traces.push(Trace::new(&name, series, Marks::Open(theirs)));
-        }
-        if !ours.is_empty() {
-            traces.push(Trace::new(name, series, Marks::Line(ours)));
-        }
+        let all = ours.iter().chain(&named).chain(&theirs);
+        y.extend(all.map(|mark| mark.y));
+        let document = format!("{name}, {DOCUMENT}");
+        let marks = [
+            (document.as_str(), Marks::Open(theirs)),
+            (name, Marks::Line(ours)),
+            (name, Marks::Dots(named)),
+        ];
+        let drawn = marks.into_iter().filter(|(_, of)| !of.all().is_empty());
+        traces.extend(drawn.map(|(name, marks)| Trace::new(name, series, marks)));
     }
-    let axes = (
-        Axis::levels(wanted.x, x),
-        Axis::along(wanted.y, &y, &bounds),
-    );
+    let factor = factor_words(&factor);
+    let axes = (x_axis, Axis::along(wanted.y, &y, &bounds));
     (!traces.is_empty()).then(|| Picture {
         file: format!("curve-{}", metric.name),
         title: format!("{} against {factor}.", metric.title),
@@ -85,12 +93,21 @@ pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Op
     })
 }
 
+/// The axis of all levels: numbers, and words after them.
+fn axis(wanted: &Wanted, lines: &[LineOfCells]) -> Axis {
+    let (mut numbers, mut names) = (Vec::new(), Vec::new());
+    for (level, _) in lines.iter().flat_map(|(_, cells)| cells) {
+        match level {
+            Label::Number(number) => numbers.push(*number as f64),
+            Label::Text(text) if !names.contains(text) => names.push(text.clone()),
+            Label::Text(_) => {}
+        }
+    }
+    Axis::levels(wanted.x, numbers, names)
+}
+
 /// What the bars and the signs of the lines mean.
-fn caption(
-    wanted: &Wanted,
-    lines: &[(String, Vec<(i64, &CellSummary)>)],
-    traces: &[Trace],
-) -> String {
+fn caption(wanted: &Wanted, lines: &[LineOfCells], traces: &[Trace]) -> String {
     let cells = lines
         .iter()
         .flat_map(|(_, cells)| cells)

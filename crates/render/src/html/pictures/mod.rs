@@ -14,7 +14,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
-pub(crate) use cells::first;
+use crate::words::around;
 pub(crate) use picture::{Picture, ROWS, note_rows};
 
 /// The heading above the pictures of each kind, in the order of [`Kind::ALL`].
@@ -26,24 +26,38 @@ const HEADINGS: [&str; 5] = [
     "Within a run",
 ];
 
+/// What a chapter of several cells opens with: the curve that the study names first, or else its cells.
+pub(crate) fn first(execution: &Findings) -> Option<Picture> {
+    let is_curve = |wanted: &&Wanted| matches!(wanted.kind, Kind::Curve);
+    let own = execution.summary.study.pictures.as_ref();
+    let own = own.and_then(|all| all.first()).filter(is_curve);
+    let own = own.and_then(|wanted| drawn(execution, wanted).into_iter().next());
+    own.or_else(|| cells::first(execution))
+}
+
+fn drawn(execution: &Findings, wanted: &Wanted) -> Vec<Picture> {
+    let of = &narrowed(execution, wanted);
+    let mut drawn = match wanted.kind {
+        Kind::Bars => cells::compared(of),
+        Kind::Quantiles => each_metric(of, quantiles::draw),
+        Kind::Boxes => each_metric(of, boxes::draw),
+        Kind::Curve => each_metric(of, |of, metric| curve::draw(of, wanted, metric)),
+        Kind::Series => runs::draw(of),
+    };
+    for picture in &mut drawn {
+        picture.title =
+            around("", wanted.title.as_deref().unwrap_or_default(), ". ") + &picture.title;
+    }
+    drawn
+}
+
 /// The pictures that the study wants, each with its heading; if it names none, every kind that has something to show.
 pub(crate) fn all(execution: &Findings) -> Vec<(&'static str, Picture)> {
     let wanted = execution.summary.study.pictures.clone();
     let wanted = wanted.unwrap_or_else(|| Kind::ALL.map(Wanted::plain).to_vec());
     let mut pictures: Vec<(&'static str, Picture)> = Vec::new();
     for wanted in &wanted {
-        let of = &narrowed(execution, wanted);
-        let drawn = match wanted.kind {
-            Kind::Bars => cells::compared(of),
-            Kind::Quantiles => each_metric(of, quantiles::draw),
-            Kind::Boxes => each_metric(of, boxes::draw),
-            Kind::Curve => each_metric(of, |of, metric| curve::draw(of, wanted, metric)),
-            Kind::Series => runs::draw(of),
-        };
-        for mut picture in drawn {
-            if let Some(title) = &wanted.title {
-                picture.title = format!("{title}. {}", picture.title);
-            }
+        for mut picture in drawn(execution, wanted) {
             let names = pictures
                 .iter()
                 .map(|(_, known)| known.file.split(' ').next());
