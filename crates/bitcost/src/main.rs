@@ -65,6 +65,7 @@ fn main() -> ExitCode {
 
 /// Does what the command line says.
 fn parsed() -> Result<(), Failure> {
+    verbs::completions::answer(command);
     let matched = command().try_get_matches();
     let parsed = matched.and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed.map_err(|error| error.format(&mut command())) {

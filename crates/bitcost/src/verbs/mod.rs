@@ -2,7 +2,7 @@
 
 mod agent;
 mod compare;
-mod completions;
+pub mod completions;
 mod explain;
 pub mod host;
 mod import;
@@ -79,7 +79,7 @@ pub enum Verb {
     Completions(completions::Arguments),
 }
 
-/// Does what the verb says; `command` is the whole command line, for the manual and completions.
+/// Does what the verb says; `command` is the whole command line, for the manual.
 pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
     match verb {
         Verb::Run(arguments) => run::run(arguments),
@@ -97,7 +97,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Limits(question) => limits::run(&question),
         Verb::Man(arguments) => man::run(&arguments, command),
-        Verb::Completions(arguments) => completions::run(&arguments, command),
+        Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Lab(action) => lab::run(&action),
         Verb::Help { words } => help(&words, command),
     }

@@ -97,11 +97,57 @@ fn each_study_has_a_short_form_and_its_document_s_lengths() {
     }
 }
 
+/// What a shell is told may follow these words.
+fn completed(shell: &str, home: &Path, words: &[&str]) -> String {
+    let mut bitcost = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    bitcost.env("BITCOST_COMPLETE", shell).env("HOME", home);
+    bitcost.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    bitcost.env("_CLAP_IFS", "\n").current_dir(home);
+    let output = bitcost.args(["--", "bitcost"]).args(words).output();
+    String::from_utf8(output.expect("it runs").stdout).expect("text")
+}
+
 #[test]
-fn completions_are_made_for_each_shell() {
+fn shells_complete_options_and_the_names_of_studies_labs_and_hosts() {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join(".ssh")).unwrap();
+    let ssh = "Host far-1 far-2 far-*\n  User me\n";
+    fs::write(home.path().join(".ssh/config"), ssh).unwrap();
+    fs::write(home.path().join("fabric.toml"), "").unwrap();
     for shell in ["bash", "zsh", "fish"] {
-        assert_says(&printed(&["completions", shell]), &["message-size"]);
+        assert_says(&printed(&["completions", shell]), &["BITCOST_COMPLETE"]);
+        for (words, expected) in [
+            (&["run", "not"][..], "not-all-mbits\n"),
+            (&["plan", "f"], "fabric.toml\n"),
+            (&["lab", "up", "l"], "lab15\n"),
+            (&["test", "tcp", "--topology", "w"], "wire\n"),
+            (&["test", "tcp", "far"], "far-1\nfar-2\n"),
+            (&["run", "lab15", "--receiver", "lo"], "local\n"),
+            (&["test", "tcp", "--message-s"], "--message-size\n"),
+        ] {
+            let said = completed(shell, home.path(), words);
+            let names = said.lines().map(|line| match shell {
+                "zsh" => line.split(':').next().unwrap_or(line),
+                _ => line.split('\t').next().unwrap_or(line),
+            });
+            let names: String = names.map(|name| format!("{name}\n")).collect();
+            assert_eq!(names, expected, "{shell}: {words:?}");
+        }
     }
+}
+
+#[test]
+fn bash_completes_by_the_script() {
+    let script = printed(&["completions", "bash"]);
+    let ask = "COMP_WORDS=(bitcost studies con); COMP_CWORD=2; _clap_complete_bitcost bitcost con; echo \"${COMPREPLY[*]}\"";
+    let program = Path::new(env!("CARGO_BIN_EXE_bitcost"));
+    let folder = program.parent().expect("a folder").display();
+    let found = std::env::var("PATH").expect("a PATH");
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &format!("{script}\n{ask}")]);
+    let output = bash.env("PATH", format!("{folder}:{found}")).output();
+    let said = String::from_utf8(output.expect("bash runs").stdout).expect("text");
+    assert_eq!(said, "constant-rate\n");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod down;
 mod exec;
 mod ls;
 mod presets;
-mod running;
+pub mod running;
 mod set;
 mod shell;
 mod show;
