@@ -23,6 +23,13 @@ pub struct HostPort {
 impl HostPort {
     /// Reads `host`, `host:port`, `192.0.2.7:7351`, `2001:db8::7` or `[2001:db8::7]:7351`.
     pub fn parse(text: &str, default_port: u16) -> Result<HostPort, Invalid> {
+        let bare = text.trim_start_matches('[').split(['%', ']']).next();
+        let address = bare.and_then(|bare| bare.parse().ok());
+        if let Some(address) = address.filter(Ipv6Addr::is_unicast_link_local) {
+            return Err(Invalid(format!(
+                "{address} is an address of one link, to which no data is sent; write another address of that host"
+            )));
+        }
         let is_v6 = |host: &str| host.parse::<Ipv6Addr>().is_ok();
         let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         let (host, port) = match bracketed {
@@ -79,8 +86,20 @@ mod tests {
             assert_eq!(read(text), Ok(shown.to_owned()), "{text}");
         }
         for text in [
-            "", "a/b", "../x", "-x", "me@web", "web:", "web:0", "web:x", "[web]:1", "a b", "[::1",
+            "",
+            "a/b",
+            "../x",
+            "-x",
+            "me@web",
+            "web:",
+            "web:0",
+            "web:x",
+            "[web]:1",
+            "a b",
+            "[::1",
             "web:1:2",
+            "fe80::1",
+            "[fe80::1%eth0]:80",
         ] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -1,7 +1,7 @@
 //! The two hosts that play the endpoints if any is named: this machine, or one that the system's
 //! ssh reaches.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use bitcost_model::Invalid;
 use bitcost_model::event::{NamedHost, NamedHosts};
@@ -90,7 +90,16 @@ impl Host {
         let bare = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
-        Ok(Host::Ssh(format!("{user}{}", bare.unwrap_or(host))))
+        let host = bare.unwrap_or(host);
+        if host
+            .parse()
+            .is_ok_and(|ip: Ipv6Addr| ip.is_unicast_link_local())
+        {
+            return Err(Invalid(format!(
+                "an address of one link needs its interface; write `{user}{host}%DEVICE`, such as `{user}{host}%eth0`"
+            )));
+        }
+        Ok(Host::Ssh(format!("{user}{host}")))
     }
 
     /// Reads the place of an iperf3 server: a host name or an address, with or without a port.
