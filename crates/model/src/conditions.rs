@@ -53,7 +53,7 @@ impl Conditions {
     pub fn of(workload: Workload) -> Conditions {
         Conditions {
             workload,
-            message_size_bytes: workload.info().message_size_bytes,
+            message_size_bytes: workload.usual_message_bytes(),
             ..Conditions::default()
         }
     }

@@ -728,7 +728,7 @@ settings! {
     messages_per_call: Option<u32>,
         Part "messages_per_call" None, number(Unit::Count, 1, 128) [], ANY,
             "Maximum number of messages per send call, in a send mode that hands over several (default: 64, gso 128)";
-    message_size_bytes: u32 = Workload::TcpStream.info().message_size_bytes,
+    message_size_bytes: u32 = Workload::TcpStream.usual_message_bytes(),
         Part "message_size_bytes" letter("message-size", 'l'), number(Unit::Bytes, 1, MESSAGE_MAX) [], ANY,
             "Size of a message: the bytes of one send call (default: 128KiB; UDP: 1024, at most 65507)";
     buffers: Buffers,

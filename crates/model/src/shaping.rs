@@ -55,15 +55,17 @@ pub struct Shaping {
     pub queue_limit: Option<QueueLimit>,
 }
 
-/// Which of the kernel's shapers keeps a rate without delay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Shaper {
-    /// The token bucket filter. It cuts super-packets that are longer than its burst.
-    #[default]
-    Tbf,
-    /// The hierarchical token bucket with one class. It passes super-packets whole.
-    Htb,
+words! {
+    /// Which of the kernel's shapers keeps a rate without delay.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Shaper {
+        /// The token bucket filter. It cuts super-packets that are longer than its burst.
+        #[default]
+        Tbf = "tbf",
+        /// The hierarchical token bucket with one class. It passes super-packets whole.
+        Htb = "htb",
+    }
 }
 
 words! {
@@ -147,6 +149,15 @@ pub fn show_time(us: u64) -> String {
     } else {
         format!("{us}us")
     }
+}
+
+/// A share in millionths. What is above 0 does not become 0.
+pub fn share(text: &str) -> Option<u32> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    let ppm = (percent * f64::from(PPM) / 100.0).round();
+    let is_lost = percent > 0.0 && ppm == 0.0;
+    let is_share = (0.0..=f64::from(PPM)).contains(&ppm) && !is_lost && percent >= 0.0;
+    is_share.then_some(ppm as u32)
 }
 
 /// A share as text that reads back exactly: "1%".

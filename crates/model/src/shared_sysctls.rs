@@ -102,26 +102,10 @@ pub fn refusal(name: &str) -> Option<String> {
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
-        Some((start, rest)) => {
-            let Some(after) = name.strip_prefix(start) else {
-                return false;
-            };
-            let ends = after
-                .char_indices()
-                .skip(1)
-                .map(|(at, _)| at)
-                .chain([after.len()]);
-            ends.filter(|at| *at > 0)
-                .any(|at| fits_rest(rest, &after[at..]))
-        }
-    }
-}
-
-fn fits_rest(pattern: &str, rest: &str) -> bool {
-    if pattern.is_empty() {
-        rest.is_empty()
-    } else {
-        fits(pattern, rest)
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|after| {
+            let mut ends = (1..=after.len()).filter(|at| after.is_char_boundary(*at));
+            ends.any(|at| fits(rest, &after[at..]))
+        }),
     }
 }
 

@@ -58,88 +58,41 @@ pub struct WorkloadInfo {
     pub transport: Transport,
     /// The action that each flow repeats.
     pub pattern: Pattern,
-    /// Whether each message or request says if it belongs to the measured window, so that the
-    /// receiver counts by the sender's window.
-    pub marks_window: bool,
-    /// Default size of a message, in bytes.
-    pub message_size_bytes: u32,
+}
+
+/// A row is: the workload, its transport, what each flow repeats, its names in studies, in `bitcost test`, in answers and
+/// in netperf, and what it does.
+macro_rules! workloads {
+    ($($workload:ident $transport:ident $pattern:ident $name:literal $short_name:literal $title:literal $netperf_name:literal
+        $summary:literal;)*) => {
+        [$(WorkloadInfo {
+            workload: Workload::$workload,
+            name: $name,
+            short_name: $short_name,
+            title: $title,
+            netperf_name: $netperf_name,
+            summary: $summary,
+            transport: Transport::$transport,
+            pattern: Pattern::$pattern,
+        }),*]
+    };
 }
 
 /// Every workload. A new one is a variant, a row here, and a file in `bitcost-traffic`.
-pub const WORKLOADS: [WorkloadInfo; 6] = [
-    WorkloadInfo {
-        workload: Workload::TcpStream,
-        name: "tcp_stream",
-        short_name: "tcp",
-        title: "TCP stream",
-        netperf_name: "TCP_STREAM",
-        summary: "One TCP stream, like iperf3 and netperf's TCP_STREAM",
-        transport: Transport::Tcp,
-        pattern: Pattern::Stream,
-        marks_window: false,
-        message_size_bytes: 131_072,
-    },
-    WorkloadInfo {
-        workload: Workload::UdpStream,
-        name: "udp_stream",
-        short_name: "udp",
-        title: "UDP stream",
-        netperf_name: "UDP_STREAM",
-        summary: "One stream of UDP datagrams, like iperf3 -u and netperf's UDP_STREAM",
-        transport: Transport::Udp,
-        pattern: Pattern::Stream,
-        marks_window: true,
-        message_size_bytes: 1024,
-    },
-    WorkloadInfo {
-        workload: Workload::TcpRr,
-        name: "tcp_rr",
-        short_name: "rr",
-        title: "TCP request/response",
-        netperf_name: "TCP_RR",
-        summary: "Requests and responses over one TCP connection, like netperf's TCP_RR",
-        transport: Transport::Tcp,
-        pattern: Pattern::Transactions,
-        marks_window: true,
-        message_size_bytes: 131_072,
-    },
-    WorkloadInfo {
-        workload: Workload::UdpRr,
-        name: "udp_rr",
-        short_name: "udp-rr",
-        title: "UDP request/response",
-        netperf_name: "UDP_RR",
-        summary: "Requests and responses in UDP datagrams, like netperf's UDP_RR",
-        transport: Transport::Udp,
-        pattern: Pattern::Transactions,
-        marks_window: true,
-        message_size_bytes: 1024,
-    },
-    WorkloadInfo {
-        workload: Workload::TcpCrr,
-        name: "tcp_crr",
-        short_name: "crr",
-        title: "TCP connect/request/response",
-        netperf_name: "TCP_CRR",
-        summary: "A TCP connection for each request and response, like netperf's TCP_CRR",
-        transport: Transport::Tcp,
-        pattern: Pattern::ConnectionPerTransaction,
-        marks_window: true,
-        message_size_bytes: 131_072,
-    },
-    WorkloadInfo {
-        workload: Workload::TcpConnect,
-        name: "tcp_connect",
-        short_name: "connect",
-        title: "TCP connect",
-        netperf_name: "TCP_CC",
-        summary: "TCP connections that are opened and closed without data, like netperf's TCP_CC",
-        transport: Transport::Tcp,
-        pattern: Pattern::ConnectionOnly,
-        marks_window: false,
-        message_size_bytes: 131_072,
-    },
-];
+pub const WORKLOADS: [WorkloadInfo; 6] = workloads! {
+    TcpStream Tcp Stream "tcp_stream" "tcp" "TCP stream" "TCP_STREAM"
+        "One TCP stream, like iperf3 and netperf's TCP_STREAM";
+    UdpStream Udp Stream "udp_stream" "udp" "UDP stream" "UDP_STREAM"
+        "One stream of UDP datagrams, like iperf3 -u and netperf's UDP_STREAM";
+    TcpRr Tcp Transactions "tcp_rr" "rr" "TCP request/response" "TCP_RR"
+        "Requests and responses over one TCP connection, like netperf's TCP_RR";
+    UdpRr Udp Transactions "udp_rr" "udp-rr" "UDP request/response" "UDP_RR"
+        "Requests and responses in UDP datagrams, like netperf's UDP_RR";
+    TcpCrr Tcp ConnectionPerTransaction "tcp_crr" "crr" "TCP connect/request/response" "TCP_CRR"
+        "A TCP connection for each request and response, like netperf's TCP_CRR";
+    TcpConnect Tcp ConnectionOnly "tcp_connect" "connect" "TCP connect" "TCP_CC"
+        "TCP connections that are opened and closed without data, like netperf's TCP_CC";
+};
 
 impl Workload {
     /// Its row of [`WORKLOADS`].
@@ -210,9 +163,15 @@ impl Workload {
         self.is_datagram() && !self.is_transactional()
     }
 
-    /// True where each message or request says whether it belongs to the measured window.
+    /// True where each message or request says whether it belongs to the measured window, so that the receiver counts by
+    /// the sender's window.
     pub fn marks_window(self) -> bool {
-        self.info().marks_window
+        self.numbers_datagrams() || self.has_requests()
+    }
+
+    /// Size of a message that nobody requests, in bytes.
+    pub fn usual_message_bytes(self) -> u32 {
+        if self.is_datagram() { 1024 } else { 131_072 }
     }
 }
 

@@ -94,7 +94,7 @@ pub fn workloads() -> String {
             row.short_name,
             row.netperf_name,
             cell(row.summary),
-            row.message_size_bytes
+            row.workload.usual_message_bytes()
         );
     }
     text += "\n## Modes\n\n`send_mode` and `receive_mode` (`--send-mode`, `--receive-mode`) say how an endpoint hands over or takes \

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 use crate::near::did_you_mean;
+use crate::shaping::share;
 use crate::units;
 
 /// The queueing discipline at the root of an interface.
@@ -156,12 +157,7 @@ impl Unit {
             Unit::Rate => units::parse_rate(text).ok(),
             Unit::Microseconds if ["0", "0us"].contains(&text) => Some(0),
             Unit::Microseconds => u64::try_from(units::parse_duration(text).ok()?.as_micros()).ok(),
-            Unit::Millionths => {
-                let per_cent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-                (0.0..=100.0)
-                    .contains(&per_cent)
-                    .then(|| (per_cent * 10_000.0).round() as u64)
-            }
+            Unit::Millionths => share(text).map(u64::from),
             Unit::Switch => on_or_off(text).map(u64::from),
         }
     }

@@ -3,10 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use bitcost_model::place::IPV6_MTU_MIN;
 use bitcost_model::topology::{Address, End, Link, Node, NodeKind, Route, Topology};
-
-/// The least MTU that a device with an IPv6 address has, in bytes (RFC 8200, section 5).
-const IPV6_MTU_MIN_BYTES: u32 = 1280;
 
 /// The source of addresses, and the parts that need none.
 #[derive(Debug, Clone)]
@@ -92,7 +90,7 @@ fn address_segment(
             for end in ends.filter(|end| !addressing.listed.contains(&end.device)) {
                 let usable = networks
                     .iter()
-                    .filter(|n| n.ip.is_ipv4() || mtu >= IPV6_MTU_MIN_BYTES);
+                    .filter(|n| n.ip.is_ipv4() || mtu >= IPV6_MTU_MIN);
                 end.addresses = usable
                     .filter_map(|network| free(*network, node.kind, &taken))
                     .collect();

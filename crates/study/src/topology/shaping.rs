@@ -3,7 +3,7 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::shaping::{
-    LIMIT, PPM, QueueLimit, Shaper, Shaping, bytes, limit, show_limit, show_rate, show_share,
+    LIMIT, QueueLimit, Shaper, Shaping, bytes, limit, share, show_limit, show_rate, show_share,
     show_time, time,
 };
 use bitcost_model::units::parse_rate;
@@ -54,7 +54,7 @@ pub const ROWS: &[Row] = rows! {
         "Limits the bits of frames (default: no limit).";
     "burst" burst_bytes BYTES "none", |text| u32::try_from(bytes(text)?).ok().map(Some), |burst: Option<u32>| format!("{} B", burst.unwrap_or_default()),
         "Bytes that may leave at once (default: 4 ms of the rate, at least 128 KiB).";
-    "shaper" shaper SHAPERS "", shaper, |_| "htb".to_owned(),
+    "shaper" shaper SHAPERS "", Shaper::named, |shaper: Shaper| shaper.name().to_owned(),
         "The queueing discipline that keeps a rate without delay (default: tbf).";
     "delay" delay_us TIME "0", time, show_time,
         "Time by which each packet is delayed (default: none).";
@@ -113,22 +113,6 @@ schemas! {
             "additionalProperties": false
         })
     };
-}
-
-fn share(text: &str) -> Option<u32> {
-    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    let ppm = (percent * f64::from(PPM) / 100.0).round();
-    let is_lost = percent > 0.0 && ppm == 0.0;
-    let is_share = (0.0..=f64::from(PPM)).contains(&ppm) && !is_lost && percent >= 0.0;
-    is_share.then_some(ppm as u32)
-}
-
-fn shaper(text: &str) -> Option<Shaper> {
-    match text {
-        "tbf" => Some(Shaper::Tbf),
-        "htb" => Some(Shaper::Htb),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
