@@ -226,8 +226,7 @@ impl Kind {
             Kind::Host(grammar) => grammar.allowed.to_owned(),
             Kind::Switch(_) => "true or false".to_owned(),
             Kind::Background => {
-                "a list of tables such as [{ workload = \"tcp_rr\", direction = \"reverse\" }]"
-                    .to_owned()
+                "a text such as \"rr direction=reverse\", or a list of them".to_owned()
             }
         }
     }
@@ -468,11 +467,14 @@ fn background(text: &str) -> Result<Conditions, Invalid> {
             names.join(", ")
         )));
     };
-    let mut part = alone(workload);
+    // Their latency is the purpose of background transactions.
+    let mut part = Conditions {
+        latency: workload.is_transactional(),
+        ..Conditions::of(workload)
+    };
     for word in words {
         let (flag, value) = word.split_once('=').unwrap_or((word, ""));
-        let setting = by_flag(flag)?;
-        check_fits(setting, flag, workload)?;
+        let setting = of_background(flag, workload)?;
         let value = match (setting.kind, value) {
             (Kind::Switch(_), "") => "true",
             _ => value,
@@ -484,50 +486,24 @@ fn background(text: &str) -> Result<Conditions, Invalid> {
     Ok(part)
 }
 
-/// The setting of this name.
-pub fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
-    of_part(name, |setting| setting.name, "setting", "")
-}
-
-/// The setting with this option, or with this name where it has none.
-pub fn by_flag(flag: &str) -> Result<&'static Setting, Invalid> {
+/// The setting with this option, or with this name where it has none, which a background workload can have.
+fn of_background(flag: &str, workload: Workload) -> Result<&'static Setting, Invalid> {
     let name_of = |setting: &Setting| setting.flag.map_or(setting.name, |flag| flag.long);
-    of_part(flag, name_of, "option", ", each as option=value")
-}
-
-fn of_part(
-    name: &str,
-    name_of: fn(&Setting) -> &'static str,
-    what: &str,
-    form: &str,
-) -> Result<&'static Setting, Invalid> {
     let mut all = SETTINGS.iter();
-    all.find(|setting| name_of(setting) == name).ok_or_else(|| {
-        let of_parts = SETTINGS.iter().filter(|setting| !setting.is_of_run());
-        let names: Vec<&str> = of_parts.map(name_of).collect();
-        let hint = did_you_mean(name, names.iter().copied());
-        let all = names.join(", ");
-        Invalid(format!(
-            "unknown {what} `{name}`{hint}; allowed: {all}{form}"
-        ))
-    })
-}
-
-/// A background workload without further settings. Latency is recorded, because it is the purpose
-/// of background transactions.
-pub fn alone(workload: Workload) -> Conditions {
-    Conditions {
-        latency: workload.is_transactional(),
-        ..Conditions::of(workload)
-    }
-}
-
-/// Refuses settings that a background workload cannot have. `shown` is the setting as it was
-/// written.
-pub fn check_fits(setting: &Setting, shown: &str, workload: Workload) -> Result<(), Invalid> {
+    let setting = all
+        .find(|setting| name_of(setting) == flag)
+        .ok_or_else(|| {
+            let of_parts = SETTINGS.iter().filter(|setting| !setting.is_of_run());
+            let names: Vec<&str> = of_parts.map(name_of).collect();
+            let hint = did_you_mean(flag, names.iter().copied());
+            let all = names.join(", ");
+            Invalid(format!(
+                "unknown option `{flag}`{hint}; allowed: {all}, each as option=value"
+            ))
+        })?;
     if setting.is_of_run() {
         return Err(Invalid(format!(
-            "`{shown}` applies to the whole run and cannot be set for a background workload"
+            "`{flag}` applies to the whole run and cannot be set for a background workload"
         )));
     }
     if workload.is_transactional()
@@ -535,10 +511,10 @@ pub fn check_fits(setting: &Setting, shown: &str, workload: Workload) -> Result<
     {
         let workload = workload.name();
         return Err(Invalid(format!(
-            "`{shown}` is not for {workload}, which has sizes of requests and responses"
+            "`{flag}` is not for {workload}, which has sizes of requests and responses"
         )));
     }
-    Ok(())
+    Ok(setting)
 }
 
 const ADDRESS: &str = "an address such as \"10.0.0.1\" or \"fd00::1\"";

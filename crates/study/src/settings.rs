@@ -2,44 +2,38 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::settings::{
-    Kind, Number, Setting, Unit, alone, by_flag, by_name, check_fits, named,
-};
-use bitcost_model::workload::Workload;
-use toml_edit::{InlineTable, Value};
+use bitcost_model::settings::{Kind, Number, Unit, named};
+use toml_edit::Value;
 
 /// Sets one setting by name to a value of a study file.
 pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(), Invalid> {
     let setting = named(name)?;
-    match setting.kind {
-        Kind::Background => {
-            let read = background(value, &setting.kind.allowed());
-            conditions.background =
-                read.map_err(|reason| Invalid(format!("`{name}`: {reason}")))?;
-            Ok(())
-        }
-        _ => set_value(setting, conditions, value),
-    }
-}
-
-fn set_value(setting: &Setting, conditions: &mut Conditions, value: &Value) -> Result<(), Invalid> {
-    let (name, kind) = (setting.name, setting.kind);
-    let refused = |why: &str| Invalid(format!("`{name}` is {}{why}", shown(value)));
-    let text = plain_text(kind, value);
-    if let (Kind::Host(grammar), Some(text)) = (kind, &text) {
-        return grammar
-            .ask(&mut conditions.host_settings, text)
-            .map_err(|why| refused(&format!(": {why}")));
-    }
-    let set = text.and_then(|text| kind.set(conditions, &text));
-    set.ok_or_else(|| {
+    let kind = setting.kind;
+    let refused = |why: String| Invalid(format!("`{name}` is {}{why}", shown(value)));
+    let not_allowed = || {
         let allowed = kind.allowed_instead_of(value.as_str().unwrap_or_default());
-        refused(&format!("; {allowed}"))
-    })
+        refused(format!("; {allowed}"))
+    };
+    let texts: Option<Vec<String>> = match (kind, value) {
+        (Kind::Background, Value::Array(all)) => all.iter().map(|one| text(kind, one)).collect(),
+        _ => text(kind, value).map(|text| vec![text]),
+    };
+    if let Kind::Background = kind {
+        conditions.background.clear();
+    }
+    for text in texts.ok_or_else(not_allowed)? {
+        match kind {
+            Kind::Host(_) | Kind::Background => setting
+                .set_text(conditions, &text)
+                .map_err(|why| refused(format!(": {why}")))?,
+            _ => kind.set(conditions, &text).ok_or_else(not_allowed)?,
+        }
+    }
+    Ok(())
 }
 
 /// A value of a study file as a command line has it. Times are in seconds in both, with decimals.
-fn plain_text(kind: Kind, value: &Value) -> Option<String> {
+fn text(kind: Kind, value: &Value) -> Option<String> {
     let is_time = matches!(
         kind,
         Kind::Number(Number {
@@ -61,85 +55,40 @@ pub fn shown(value: &Value) -> String {
     value.clone().decorated("", "").to_string()
 }
 
-/// Reads a list of tables of settings; `allowed` describes the form of such a list in errors.
-fn background(value: &Value, allowed: &str) -> Result<Vec<Conditions>, Invalid> {
-    let error = || Invalid(format!("it is {}; allowed: {allowed}", shown(value)));
-    let tables = value.as_array().ok_or_else(error)?;
-    tables
-        .iter()
-        .map(|table| part(table.as_inline_table().ok_or_else(error)?, allowed))
-        .collect()
-}
-
-fn part(table: &InlineTable, allowed: &str) -> Result<Conditions, Invalid> {
-    let value = table
-        .get("workload")
-        .ok_or_else(|| Invalid(format!("it has no workload; allowed: {allowed}")))?;
-    let mut trial = Conditions::default();
-    set_value(by_name("workload")?, &mut trial, value)?;
-    let mut part = alone(trial.workload);
-    for (name, value) in table.iter().filter(|(name, _)| *name != "workload") {
-        let setting = by_name(name)?;
-        check_fits(setting, name, part.workload)?;
-        set_value(setting, &mut part, value)?;
-    }
-    Ok(part)
-}
-
-/// A workload with options, in the form of a command line, as an inline table of a study file.
-pub(crate) fn background_table(text: &str) -> InlineTable {
-    let mut words = text.split_whitespace();
-    let word = words.next().unwrap_or_default();
-    let workload = Workload::named(word).map_or(word, |workload| workload.name());
-    let mut table = InlineTable::from_iter([("workload", workload)]);
-    for word in words {
-        let (flag, value) = word.split_once('=').unwrap_or((word, "true"));
-        let Ok(setting) = by_flag(flag) else {
-            continue;
-        };
-        table.remove(setting.name);
-        table.insert(setting.name, to_value(setting.kind, value));
-    }
-    table
-}
-
-/// A value that was typed on the command line, in the form of a study file.
-pub(crate) fn to_value(kind: Kind, typed: &str) -> Value {
-    match kind {
-        // One without a value is on.
-        Kind::Switch(_) => (typed != "false").into(),
-        _ => typed.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use bitcost_model::conditions::Direction;
+    use bitcost_model::conditions::{Direction, Workload};
 
     use super::*;
 
     #[test]
-    fn a_background_workload_is_the_same_in_a_study_and_on_the_command_line() {
-        let toml: Value =
-            "[{ workload = \"tcp_rr\", direction = \"reverse\", request_size_bytes = \"1KiB\", nodelay = true }]"
-                .parse()
-                .expect("TOML");
-        let typed = |text: &str| {
+    fn background_workloads_are_written_as_on_the_command_line() {
+        let read = |toml: &str| {
             let mut conditions = Conditions::default();
-            let setting = named("background").expect("a setting");
-            setting.set_text(&mut conditions, text).expect("a part");
-            conditions.background.remove(0)
+            let value: Value = toml.parse().expect("TOML");
+            set(&mut conditions, "background", &value).map(|()| conditions.background)
         };
-        let part = typed("rr direction=reverse request-size=1KiB nodelay");
-        let mut read = Conditions::default();
-        assert_eq!(set(&mut read, "background", &toml), Ok(()));
-        assert_eq!(read.background, std::slice::from_ref(&part));
+        let rr = "rr direction=reverse request-size=1KiB nodelay";
+        let parts = read(&format!("[\"udp\", \"{rr}\", \"tcp_rr latency=false\"]"));
+        let parts = parts.expect("three workloads");
+        assert_eq!(parts[0].message_size_bytes, 1024);
         assert_eq!(
-            (part.workload, part.direction),
+            (parts[1].workload, parts[1].direction),
             (Workload::TcpRr, Direction::Reverse)
         );
-        assert!(part.latency && part.nodelay && part.request_size_bytes == 1024);
-        assert_eq!(typed("udp").message_size_bytes, 1024);
-        assert!(!typed("tcp_rr latency=false").latency);
+        assert!(parts[1].latency && parts[1].nodelay && parts[1].request_size_bytes == 1024);
+        assert!(!parts[2].latency);
+        assert_eq!(read(&format!("\"{rr}\"")), Ok(vec![parts[1].clone()]));
+        for (wrong, why) in [
+            ("\"rrr\"", "`rrr` is not a workload; did you mean `rr`"),
+            ("[1, [\"rr\"]]", "allowed: a text such as"),
+            ("\"rr warmup=1\"", "applies to the whole run"),
+        ] {
+            let found = read(wrong).expect_err("refused").0;
+            assert!(
+                found.starts_with("`background` is ") && found.contains(why),
+                "{found}"
+            );
+        }
     }
 }

@@ -9,7 +9,6 @@ use bitcost_model::study::{LabSpec, UntilInterval};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
 use crate::definition::Study;
-use crate::settings::{background_table, to_value};
 use crate::topology::{Preset, USUAL, to_table};
 
 /// The MTU of a study between named hosts, whose own interfaces are checked when they are
@@ -99,7 +98,7 @@ pub(crate) fn write_settings(
     let mut background = Array::new();
     for (setting, typed) in settings {
         match setting.kind {
-            Kind::Background => background.push(background_table(typed)),
+            Kind::Background => background.push(typed),
             // Earlier kernel parameters with other names stay, which the last value does not name.
             Kind::Host(_) => {
                 let requests = conditions.host_settings.iter();
@@ -117,7 +116,12 @@ pub(crate) fn write_settings(
             kind => {
                 // The order counts, as that of a number of bytes and a warm-up.
                 table.remove(setting.name);
-                table.insert(setting.name, value(to_value(kind, typed)));
+                let item = match kind {
+                    // One without a value is on.
+                    Kind::Switch(_) => value(typed != "false"),
+                    _ => value(typed),
+                };
+                table.insert(setting.name, item);
             }
         }
     }

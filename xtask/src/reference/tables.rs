@@ -25,8 +25,8 @@ fn options(setting: &Setting) -> String {
 /// Settings of runs, and the settings of hosts behind some of them.
 pub fn settings() -> String {
     let mut text = String::from(
-        "# Settings\n\nA setting has this name in `[workload]`, in the levels of a factor and in `background` of a study, and this \
-         option in `bitcost test`. How a host's setting is made and restored: \
+        "# Settings\n\nA setting has this name in `[workload]` and in the levels of a factor of a study, and this option in \
+         `bitcost test` and in the text of `background`. How a host's setting is made and restored: \
          [Settings of the hosts](../method/settings.md).\n\n\
          | setting | option of `test` | values | what it does |\n|---|---|---|---|\n",
     );

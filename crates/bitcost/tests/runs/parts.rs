@@ -28,21 +28,20 @@ levels = ["reverse", "both"]
 blocks = 1
 "#;
 
-/// A bulk flow with background flows, in both forms that TOML has for them.
+/// A bulk flow with background flows.
 const MIX: &str = r#"title = "Mixes"
 question = "What is the latency under load?"
 [workload]
 warmup_s = 0.05
 duration_s = 0.3
-[[workload.background]]
-workload = "tcp_rr"
+background = "tcp_rr"
 [[factor]]
 name = "load"
 levels = [
   { label = "bulk", flows = 3, direction = "reverse" },
   { label = "many", direction = "both", background = [
-    { workload = "udp_rr", direction = "both", request_size_bytes = 100 },
-    { workload = "udp_stream", message_size_bytes = 256, direction = "reverse", flows = 2, message_rate = 5000 },
+    "udp_rr direction=both request-size=100",
+    "udp_stream message-size=256 direction=reverse flows=2 message_rate=5000",
   ] },
   { label = "counted", stop_bytes = 3000001, flows = 2, direction = "both" },
   { label = "counted datagrams", workload = "udp_stream", message_size_bytes = 1000, stop_messages = 2001 },
