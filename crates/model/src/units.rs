@@ -12,26 +12,14 @@ pub fn bits_per_second(bytes: u64, seconds: f64) -> f64 {
     bytes as f64 * 8.0 / seconds
 }
 
-/// Words for units of time, each with its length in seconds.
-const TIMES: [(&str, f64); 18] = [
-    ("ns", 1e-9),
-    ("us", 1e-6),
-    ("µs", 1e-6),
-    ("usec", 1e-6),
-    ("ms", 1e-3),
-    ("msec", 1e-3),
-    ("s", 1.0),
-    ("sec", 1.0),
-    ("secs", 1.0),
-    ("second", 1.0),
-    ("seconds", 1.0),
-    ("m", 60.0),
-    ("min", 60.0),
-    ("minute", 60.0),
-    ("minutes", 60.0),
-    ("h", 3600.0),
-    ("hour", 3600.0),
-    ("hours", 3600.0),
+/// Units of time with the words for each, and their length in seconds.
+const TIMES: [(&[&str], f64); 6] = [
+    (&["ns"], 1e-9),
+    (&["us", "µs", "usec"], 1e-6),
+    (&["ms", "msec"], 1e-3),
+    (&["", "s", "sec", "secs", "second", "seconds"], 1.0),
+    (&["m", "min", "minute", "minutes"], 60.0),
+    (&["h", "hour", "hours"], 3600.0),
 ];
 
 /// Letters for multiples: the letter, the decimal and the binary multiple.
@@ -50,11 +38,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, Invalid> {
         ))
     };
     let (number, unit) = split_unit(text);
-    let known = TIMES.iter().find(|(name, _)| *name == unit);
-    let scale = match unit {
-        "" => 1.0,
-        _ => known.ok_or_else(error)?.1,
-    };
+    let known = TIMES.iter().find(|(names, _)| names.contains(&unit));
+    let (_, scale) = known.ok_or_else(error)?;
     let seconds = number.parse::<f64>().map_err(|_| error())? * scale;
     if !(seconds > 0.0 && seconds <= 366.0 * 86_400.0) {
         return Err(error());
@@ -90,38 +75,39 @@ pub fn parse_rate(text: &str) -> Result<u64, Invalid> {
 /// Reads a count of bytes such as `1448`, `64KiB`, `1MB` or `1k`; `k`, `M`, `G` and `T` alone are
 /// binary, as in netperf and iperf3, `kB` and `MB` decimal.
 pub fn parse_bytes(text: &str) -> Result<u64, Invalid> {
-    let error = || {
-        Invalid(format!(
-            "`{text}` is not a count of bytes; allowed: a number with B, k, M or G (powers of 1024), kB, MB or GB (of 1000), KiB, MiB or GiB, such as `8192` or `64KiB`"
-        ))
-    };
-    bytes_of(text, |(_, _, binary)| *binary).ok_or_else(error)
+    const ALLOWED: &str = "B, k, M or G (powers of 1024), kB, MB or GB (of 1000), KiB, MiB or GiB, such as `8192` or `64KiB`";
+    bytes_of(text, |(_, _, binary)| *binary, ALLOWED)
 }
 
 /// Reads how many bytes a run sends in all, such as `1000000`, `100M` or `1GiB`; `k`, `M`, `G` and
 /// `T` alone are decimal, as in rates, so that `100M` at `100M` takes 8 s.
 pub fn parse_total_bytes(text: &str) -> Result<u64, Invalid> {
-    let error = || {
-        Invalid(format!(
-            "`{text}` is not a count of bytes; allowed: a number with B, k, M or G (powers of 1000), kB, MB or GB, KiB, MiB or GiB (of 1024), such as `1000000` or `100M`"
-        ))
-    };
-    bytes_of(text, |(_, decimal, _)| *decimal).ok_or_else(error)
+    const ALLOWED: &str = "B, k, M or G (powers of 1000), kB, MB or GB, KiB, MiB or GiB (of 1024), such as `1000000` or `100M`";
+    bytes_of(text, |(_, decimal, _)| *decimal, ALLOWED)
 }
 
 /// The bytes; `alone` is the multiple of a letter without a unit.
-fn bytes_of(text: &str, alone: fn(&(&str, f64, f64)) -> f64) -> Option<u64> {
+fn bytes_of(
+    text: &str,
+    alone: fn(&(&str, f64, f64)) -> f64,
+    allowed: &str,
+) -> Result<u64, Invalid> {
     let (number, unit) = split_unit(text);
     let (letter, tail) = multiple(unit);
     let scale = match tail {
-        "" => letter_scale(letter, alone),
-        "iB" => letter_scale(letter, |(_, _, binary)| *binary),
-        "B" => letter_scale(letter, |(_, decimal, _)| *decimal),
-        "byte" | "bytes" if letter.is_empty() => 1.0,
-        _ => return None,
+        "" => Some(letter_scale(letter, alone)),
+        "iB" => Some(letter_scale(letter, |(_, _, binary)| *binary)),
+        "B" => Some(letter_scale(letter, |(_, decimal, _)| *decimal)),
+        "byte" | "bytes" if letter.is_empty() => Some(1.0),
+        _ => None,
     };
-    let bytes = number.parse::<f64>().ok()? * scale;
-    (bytes.fract() == 0.0 && (0.0..9e15).contains(&bytes)).then_some(bytes as u64)
+    let bytes = scale.and_then(|scale| Some(number.parse::<f64>().ok()? * scale));
+    let whole = bytes.filter(|bytes| bytes.fract() == 0.0 && (0.0..9e15).contains(bytes));
+    whole.map(|bytes| bytes as u64).ok_or_else(|| {
+        Invalid(format!(
+            "`{text}` is not a count of bytes; allowed: a number with {allowed}"
+        ))
+    })
 }
 
 /// The letter of a unit that multiplies, and the rest of the unit.

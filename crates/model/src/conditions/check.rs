@@ -84,44 +84,35 @@ impl Conditions {
 
     /// Checks the records of single messages.
     fn check_times(&self) -> Result<(), Invalid> {
-        let plain = |mode: Mode, end: Role| {
-            let (name, setting) = (mode.name(), setting(end));
-            if mode == Mode::Plain {
-                Ok(())
-            } else {
-                Err(Invalid(format!(
-                    "with {setting} `{name}`; allowed with: plain"
-                )))
-            }
+        let not_plain = |ends: &[(Mode, Role)]| {
+            let (mode, end) = ends.iter().find(|(mode, _)| *mode != Mode::Plain)?;
+            let (setting, name) = (setting(*end), mode.name());
+            Some(format!("with {setting} `{name}`; allowed with: plain"))
         };
-        if self.latency && !self.workload.is_transactional() {
-            let found = plain(self.send_mode, Role::Sender);
-            found.map_err(|found| {
-                Invalid(format!(
-                    "latency (the time of each send call) is not possible {found}"
-                ))
-            })?;
+        let (send, receive) = (self.send_mode, self.receive_mode);
+        if self.latency
+            && !self.workload.is_transactional()
+            && let Some(why) = not_plain(&[(send, Role::Sender)])
+        {
+            return Err(Invalid(format!(
+                "latency (the time of each send call) is not possible {why}"
+            )));
         }
-        if !self.delay_variation {
-            return Ok(());
-        }
-        let refused = |found: Invalid| Invalid(format!("delay_variation is not possible {found}"));
-        if !self.workload.numbers_datagrams() {
-            return Err(refused(Invalid(format!(
-                "with {}; allowed with: {}",
-                self.workload.name(),
-                Workload::names(Workload::numbers_datagrams)
-            ))));
-        }
-        let size = self.message_size_bytes;
-        if size < STAMPED_BYTES {
-            return Err(refused(Invalid(format!(
+        let (name, size) = (self.workload.name(), self.message_size_bytes);
+        let why = if !self.workload.numbers_datagrams() {
+            let allowed = Workload::names(Workload::numbers_datagrams);
+            Some(format!("with {name}; allowed with: {allowed}"))
+        } else if size < STAMPED_BYTES {
+            Some(format!(
                 "in messages of {size} bytes; allowed: {STAMPED_BYTES} and more"
-            ))));
+            ))
+        } else {
+            not_plain(&[(send, Role::Sender), (receive, Role::Receiver)])
+        };
+        match why.filter(|_| self.delay_variation) {
+            Some(why) => Err(Invalid(format!("delay_variation is not possible {why}"))),
+            None => Ok(()),
         }
-        plain(self.send_mode, Role::Sender)
-            .and(plain(self.receive_mode, Role::Receiver))
-            .map_err(refused)
     }
 
     /// Checks the program's own part in each message.

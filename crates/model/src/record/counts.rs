@@ -3,66 +3,76 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The counts of a traffic loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Counts {
-    /// Send or receive calls that moved data.
-    pub calls: u64,
-    /// Messages handed over whole (sender), or datagrams received (receiver); a TCP receiver cannot
-    /// see messages. In transactional workloads: whole transactions, at both endpoints.
-    pub messages: u64,
-    /// Bytes of user data. In transactional workloads: of requests and responses together, at both
-    /// endpoints.
-    pub bytes: u64,
-    /// Calls that moved less than was requested (TCP sender only).
-    pub short_calls: u64,
-    /// Calls that failed and were not counted otherwise (full queues, refused datagrams).
-    pub failed_calls: u64,
-    /// Requests that were given up without an answer; they are not among the messages.
-    #[serde(default)]
-    pub unanswered: u64,
-    /// Calls that found nothing to take (`EAGAIN`): those of a receiver that spins, and waits that
-    /// timed out.
-    #[serde(default)]
-    pub empty_calls: u64,
-    /// Calls that waited for a connection or a request (`tcp_crr`, where requests are pending).
-    #[serde(default)]
-    pub wait_calls: u64,
-    /// Times that the loop itself slept: to keep its rate, or between receive calls where a run
-    /// asks for that.
-    #[serde(default)]
-    pub sleeps: u64,
-    /// The total time of these sleeps, in ns; each is counted when it ends. Time blocked in send or
-    /// in receive is not included.
-    #[serde(default)]
-    pub slept_ns: u64,
+/// Structs of counters, each with its sum and its difference.
+macro_rules! counters {
+    ($($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $counter:ident,)* })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub struct $name {
+            $($(#[$of])* pub $counter: u64,)*
+        }
+
+        impl $name {
+            #[must_use]
+            pub fn plus(&self, other: &$name) -> $name {
+                $name { $($counter: self.$counter.saturating_add(other.$counter),)* }
+            }
+
+            /// The difference from an earlier reading of the same counters.
+            #[must_use]
+            pub fn since(&self, earlier: &$name) -> $name {
+                $name { $($counter: self.$counter.saturating_sub(earlier.$counter),)* }
+            }
+        }
+    )*};
 }
 
-impl Counts {
-    #[must_use]
-    pub fn plus(&self, other: &Counts) -> Counts {
-        self.each(other, u64::saturating_add)
+counters! {
+    /// The counts of a traffic loop.
+    Counts {
+        /// Send or receive calls that moved data.
+        calls,
+        /// Messages handed over whole (sender), or datagrams received (receiver); a TCP receiver cannot
+        /// see messages. In transactional workloads: whole transactions, at both endpoints.
+        messages,
+        /// Bytes of user data. In transactional workloads: of requests and responses together, at both
+        /// endpoints.
+        bytes,
+        /// Calls that moved less than was requested (TCP sender only).
+        short_calls,
+        /// Calls that failed and were not counted otherwise (full queues, refused datagrams).
+        failed_calls,
+        /// Requests that were given up without an answer; they are not among the messages.
+        #[serde(default)]
+        unanswered,
+        /// Calls that found nothing to take (`EAGAIN`): those of a receiver that spins, and waits that
+        /// timed out.
+        #[serde(default)]
+        empty_calls,
+        /// Calls that waited for a connection or a request (`tcp_crr`, where requests are pending).
+        #[serde(default)]
+        wait_calls,
+        /// Times that the loop itself slept: to keep its rate, or between receive calls where a run
+        /// asks for that.
+        #[serde(default)]
+        sleeps,
+        /// The total time of these sleeps, in ns; each is counted when it ends. Time blocked in send or
+        /// in receive is not included.
+        #[serde(default)]
+        slept_ns,
     }
 
-    /// The difference from an earlier reading of the same counters.
-    #[must_use]
-    pub fn since(&self, earlier: &Counts) -> Counts {
-        self.each(earlier, u64::saturating_sub)
-    }
-
-    fn each(&self, other: &Counts, of: fn(u64, u64) -> u64) -> Counts {
-        Counts {
-            calls: of(self.calls, other.calls),
-            messages: of(self.messages, other.messages),
-            bytes: of(self.bytes, other.bytes),
-            short_calls: of(self.short_calls, other.short_calls),
-            failed_calls: of(self.failed_calls, other.failed_calls),
-            unanswered: of(self.unanswered, other.unanswered),
-            empty_calls: of(self.empty_calls, other.empty_calls),
-            wait_calls: of(self.wait_calls, other.wait_calls),
-            sleeps: of(self.sleeps, other.sleeps),
-            slept_ns: of(self.slept_ns, other.slept_ns),
-        }
+    /// Datagrams of the measured window that did not come in order and in time.
+    Arrivals {
+        /// Datagrams that came after a later one.
+        reordered,
+        /// Datagrams that came more than once.
+        duplicated,
+        /// Datagrams that came so late that it is unknown whether they are duplicates; they count as
+        /// lost.
+        late,
+        /// Datagrams that came after the receiver's own window had ended; they count as received.
+        after_window,
     }
 }
 
@@ -116,33 +126,6 @@ pub struct Sequence {
     /// run. No other count includes them.
     #[serde(default)]
     pub foreign: u64,
-}
-
-/// Datagrams of the measured window that did not come in order and in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Arrivals {
-    /// Datagrams that came after a later one.
-    pub reordered: u64,
-    /// Datagrams that came more than once.
-    pub duplicated: u64,
-    /// Datagrams that came so late that it is unknown whether they are duplicates; they count as
-    /// lost.
-    pub late: u64,
-    /// Datagrams that came after the receiver's own window had ended; they count as received.
-    pub after_window: u64,
-}
-
-impl Arrivals {
-    /// The sum of two flows' counts.
-    #[must_use]
-    pub fn plus(&self, other: &Arrivals) -> Arrivals {
-        Arrivals {
-            reordered: self.reordered + other.reordered,
-            duplicated: self.duplicated + other.duplicated,
-            late: self.late + other.late,
-            after_window: self.after_window + other.after_window,
-        }
-    }
 }
 
 impl Sequence {
