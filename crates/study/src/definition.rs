@@ -51,6 +51,12 @@ pub struct Factor {
     pub levels: Vec<Level>,
 }
 
+impl Factor {
+    pub(crate) fn level(&self, label: &Label) -> Option<&Level> {
+        self.levels.iter().find(|level| level.label == *label)
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableSpec {
     /// The factor whose levels are the rows.
@@ -160,10 +166,8 @@ impl Study {
     /// Whether the study sets a setting of a cell, in `[workload]` or by a level.
     pub fn names_setting(&self, cell: &Cell, name: &str) -> bool {
         let of_level = |(factor, label): &(String, Label)| {
-            let factor = self.factor(factor);
-            let levels = factor.into_iter().flat_map(|factor| &factor.levels);
-            let mut own = levels.filter(|level| level.label == *label);
-            own.any(|level| level.settings.iter().any(|(setting, _)| setting == name))
+            let level = self.factor(factor).and_then(|factor| factor.level(label));
+            level.is_some_and(|level| level.settings.iter().any(|(setting, _)| setting == name))
         };
         let document = Document::parse(self.text.as_str()).ok();
         let workload = document.as_ref().and_then(|all| all.get("workload"));

@@ -1,6 +1,5 @@
 //! The forms of values that several keys have: each says what is allowed, to people and in the schema.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -10,9 +9,10 @@ use bitcost_model::shaping::{MODERATION, moderation};
 use bitcost_model::study::Label;
 use bitcost_model::topology::Address;
 use bitcost_model::units::parse_rate;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{Schema, json_schema};
 use serde::de::{self, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::json;
 use toml_edit::Value;
 
 use crate::limits::BLOCKS;
@@ -23,98 +23,120 @@ use crate::topology::PRESETS;
 /// The key of a schema with the allowed values in words.
 pub(crate) const ALLOWED: &str = "x-allowed";
 
+/// Types of a number or a word: the value, what is allowed in words, the schema, and the function that reads it.
+macro_rules! forms {
+    ($($(#[$about:meta])* $name:ident($value:ty), $allowed:expr, $schema:expr, $read:expr;)*) => {$(
+        $(#[$about])*
+        pub struct $name(pub $value);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<$name, D::Error> {
+                let (allowed, read) = (&*$allowed, $read);
+                from.deserialize_any(Form { allowed, read }).map($name)
+            }
+        }
+
+        schemas! { $name, _generator => {
+            let mut schema = Schema::try_from($schema).unwrap_or_default();
+            schema.insert(ALLOWED.to_owned(), (*$allowed).into());
+            schema
+        }; }
+    )*};
+}
+
 /// The form of a number or word.
-pub trait Form {
-    type Value;
-
-    /// The allowed values, in words.
-    fn allowed() -> Cow<'static, str>;
-
-    fn schema() -> serde_json::Value {
-        serde_json::json!({ "type": "string" })
-    }
-
-    fn read(value: &Value) -> Option<Self::Value>;
+struct Form<'a, T> {
+    allowed: &'a str,
+    read: fn(&Value) -> Option<T>,
 }
 
-pub struct As<F: Form>(pub F::Value);
-
-impl<'de, F: Form> Deserialize<'de> for As<F> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<As<F>, D::Error> {
-        deserializer.deserialize_any(FormVisitor::<F>(PhantomData))
-    }
-}
-
-impl<F: Form> JsonSchema for As<F> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        F::allowed()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut schema = Schema::try_from(F::schema()).unwrap_or_default();
-        schema.insert(ALLOWED.to_owned(), F::allowed().into());
-        schema
-    }
-}
-
-struct FormVisitor<F>(PhantomData<F>);
-
-impl<F: Form> FormVisitor<F> {
-    fn read<E: de::Error>(&self, value: Value) -> Result<As<F>, E> {
+impl<T> Form<'_, T> {
+    fn of<E: de::Error>(&self, value: Value) -> Result<T, E> {
         let refused = || E::invalid_value(Unexpected::Other("another"), self);
-        F::read(&value).map(As).ok_or_else(refused)
+        (self.read)(&value).ok_or_else(refused)
     }
 }
 
-impl<F: Form> Visitor<'_> for FormVisitor<F> {
-    type Value = As<F>;
+impl<T> Visitor<'_> for Form<'_, T> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&F::allowed())
+        f.write_str(self.allowed)
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<As<F>, E> {
-        self.read(number.into())
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        self.of(number.into())
     }
 
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<As<F>, E> {
-        self.read(number.into())
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        self.of(number.into())
     }
 
-    fn visit_bool<E: de::Error>(self, on: bool) -> Result<As<F>, E> {
-        self.read(on.into())
+    fn visit_bool<E: de::Error>(self, on: bool) -> Result<T, E> {
+        self.of(on.into())
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<As<F>, E> {
-        self.read(text.into())
-    }
-}
-
-/// A whole number within these bounds.
-pub struct Whole<const LEAST: u32, const MOST: u32>;
-
-impl<const LEAST: u32, const MOST: u32> Form for Whole<LEAST, MOST> {
-    type Value = u32;
-
-    fn allowed() -> Cow<'static, str> {
-        format!("a whole number from {LEAST} to {MOST}").into()
-    }
-
-    fn schema() -> serde_json::Value {
-        serde_json::json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
-    }
-
-    fn read(value: &Value) -> Option<u32> {
-        let number = u32::try_from(value.as_integer()?).ok()?;
-        (LEAST..=MOST).contains(&number).then_some(number)
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        self.of(text.into())
     }
 }
 
-pub type Blocks = Whole<1, BLOCKS>;
+/// Forms of a whole number within these bounds.
+macro_rules! wholes {
+    ($($name:ident $least:literal..=$most:expr;)*) => {
+        forms! {$(
+            $name(u32),
+                format!("a whole number from {} to {}", $least, $most),
+                json!({ "type": "integer", "minimum": $least, "maximum": $most }),
+                |value: &Value| {
+                    let number = u32::try_from(value.as_integer()?).ok()?;
+                    ($least..=$most).contains(&number).then_some(number)
+                };
+        )*}
+    };
+}
+
+wholes! {
+    Blocks 1..=BLOCKS;
+    CountsPct 1..=10_000;
+    LabMtu 576..=65_535;
+    LinkMtu 68..=65_535;
+}
+
+forms! {
+    Number(f64), "a number", json!({ "type": "number" }), finite;
+    /// The width of an interval, in per cent.
+    WidthPct(f64), "a number over 0, up to 100", json!({ "type": "number" }), |value: &Value| {
+        finite(value).filter(|number| *number > 0.0 && *number <= 100.0)
+    };
+    /// The length of a measured window, in milliseconds.
+    Window(u32), window(), scalar(), |value: &Value| {
+        let mut conditions = Conditions::default();
+        settings::set(&mut conditions, WINDOW, value).ok()?;
+        Some(conditions.duration_ms)
+    };
+    Level(Label), "a level", scalar(), label;
+    Topology(String), topologies(), text(), |value: &Value| Some(value.as_str()?.to_owned());
+    /// The rate of a link, in bit/s.
+    Rate(u64), "a rate such as \"2.5G\"", text(), |value: &Value| parse_rate(value.as_str()?).ok();
+    PairPattern(Pattern), Pattern::ALLOWED, text(), |value: &Value| Pattern::parse(value.as_str()?);
+    Subnet(Address), "a network of IPv4 such as \"10.0.0.0/8\"", text(), |value: &Value| {
+        address(value.as_str()?).filter(|subnet| subnet.ip.is_ipv4())
+    };
+    Prefixed(Address), "an address with its prefix, such as \"10.0.0.1/24\" or \"fd00::1/64\"", text(),
+        |value: &Value| address(value.as_str()?);
+    /// Interrupt moderation, in microseconds.
+    Moderation(u32), MODERATION, text(), |value: &Value| moderation(value.as_str()?);
+    Router(IpAddr), "the address of a router", text(), |value: &Value| value.as_str()?.parse().ok();
+}
+
+fn text() -> serde_json::Value {
+    json!({ "type": "string" })
+}
+
+pub(crate) fn scalar() -> serde_json::Value {
+    json!({ "type": ["string", "number", "boolean"] })
+}
 
 fn finite(value: &Value) -> Option<f64> {
     let whole = value.as_integer().map(|number| number as f64);
@@ -124,133 +146,20 @@ fn finite(value: &Value) -> Option<f64> {
         .filter(|number| number.is_finite())
 }
 
-pub struct Number;
-
-impl Form for Number {
-    type Value = f64;
-
-    fn allowed() -> Cow<'static, str> {
-        "a number".into()
-    }
-
-    fn schema() -> serde_json::Value {
-        serde_json::json!({ "type": "number" })
-    }
-
-    fn read(value: &Value) -> Option<f64> {
-        finite(value)
-    }
-}
-
-/// A number over 0; of 0 as `MOST` of any size.
-pub struct Over0<const MOST: u32>;
-
-impl<const MOST: u32> Form for Over0<MOST> {
-    type Value = f64;
-
-    fn allowed() -> Cow<'static, str> {
-        match MOST {
-            0 => "a number over 0".into(),
-            _ => format!("a number over 0, up to {MOST}").into(),
-        }
-    }
-
-    fn schema() -> serde_json::Value {
-        Number::schema()
-    }
-
-    fn read(value: &Value) -> Option<f64> {
-        let fits = |number: &f64| *number > 0.0 && (MOST == 0 || *number <= f64::from(MOST));
-        finite(value).filter(fits)
-    }
-}
-
 /// The setting whose values are lengths of a measured window.
 const WINDOW: &str = "duration_s";
 
-/// The length of a measured window, in milliseconds.
-pub struct Window;
-
-impl Form for Window {
-    type Value = u32;
-
-    fn allowed() -> Cow<'static, str> {
-        bitcost_model::settings::find(WINDOW)
-            .map_or_else(String::new, |row| row.kind.allowed())
-            .into()
-    }
-
-    fn schema() -> serde_json::Value {
-        scalar()
-    }
-
-    fn read(value: &Value) -> Option<u32> {
-        let mut conditions = Conditions::default();
-        settings::set(&mut conditions, WINDOW, value).ok()?;
-        Some(conditions.duration_ms)
-    }
+fn window() -> String {
+    let row = bitcost_model::settings::find(WINDOW);
+    row.map_or_else(String::new, |row| row.kind.allowed())
 }
 
-pub struct Level;
-
-impl Form for Level {
-    type Value = Label;
-
-    fn allowed() -> Cow<'static, str> {
-        "a level".into()
-    }
-
-    fn schema() -> serde_json::Value {
-        scalar()
-    }
-
-    fn read(value: &Value) -> Option<Label> {
-        let number = value.as_integer().map(Label::Number);
-        let text = || value.as_str().map(|text| Label::Text(text.to_owned()));
-        let switch = || value.as_bool().map(|on| Label::Text(on.to_string()));
-        number.or_else(text).or_else(switch)
-    }
-}
-
-pub(crate) fn scalar() -> serde_json::Value {
-    serde_json::json!({ "type": ["string", "number", "boolean"] })
-}
-
-/// Forms of text: the name, the value, what is allowed, and the function that reads it.
-macro_rules! texts {
-    ($($(#[$about:meta])* $name:ident($value:ty), $allowed:expr, $read:expr;)*) => {
-        $(
-            $(#[$about])*
-            pub struct $name;
-
-            impl Form for $name {
-                type Value = $value;
-
-                fn allowed() -> Cow<'static, str> {
-                    $allowed.into()
-                }
-
-                fn read(value: &Value) -> Option<$value> {
-                    $read(value.as_str()?)
-                }
-            }
-        )*
-    };
-}
-
-texts! {
-    Topology(String), topologies(), |text: &str| Some(text.to_owned());
-    FactorName(String), "the name of a factor", |text: &str| Some(text.to_owned());
-    /// The rate of a link, in bit/s.
-    Rate(u64), "a rate such as \"2.5G\"", |text| parse_rate(text).ok();
-    PairPattern(Pattern), Pattern::ALLOWED, Pattern::parse;
-    Subnet(Address), "a network of IPv4 such as \"10.0.0.0/8\"", |text| {
-        address(text).filter(|subnet| subnet.ip.is_ipv4())
-    };
-    Prefixed(Address), "an address with its prefix, such as \"10.0.0.1/24\" or \"fd00::1/64\"", address;
-    /// Interrupt moderation, in microseconds.
-    Moderation(u32), MODERATION, moderation;
-    Router(IpAddr), "the address of a router", |text: &str| text.parse().ok();
+/// The label of a level that is a value.
+pub fn label(value: &Value) -> Option<Label> {
+    let number = value.as_integer().map(Label::Number);
+    let text = || value.as_str().map(|text| Label::Text(text.to_owned()));
+    let switch = || value.as_bool().map(|on| Label::Text(on.to_string()));
+    number.or_else(text).or_else(switch)
 }
 
 fn topologies() -> String {
@@ -268,6 +177,24 @@ pub(crate) fn address(text: &str) -> Option<Address> {
 /// A metric by name, which the reader of the text checks.
 #[derive(Deserialize)]
 pub struct Metric(pub String);
+
+/// What a factor's name that is not a text is told.
+pub const FACTOR_NAME: &str = "the name of a factor";
+
+/// A factor by name, which the reader of the text checks.
+#[derive(Deserialize)]
+pub struct FactorName(pub String);
+
+/// Levels by the names of their factors, which the reader of the text checks.
+#[derive(Deserialize)]
+pub struct OfFactors<T>(Map<T>);
+
+impl<T> OfFactors<T> {
+    pub fn map<U>(self, of: impl Fn(T) -> U) -> Vec<(String, U)> {
+        let own = self.0.0.into_iter();
+        own.map(|(factor, levels)| (factor, of(levels))).collect()
+    }
+}
 
 /// The values of a table by their keys, in the order of the text.
 pub struct Map<T>(pub Vec<(String, T)>);
@@ -313,6 +240,8 @@ schemas! {
     Metric, _generator => json_schema!({
         "$ref": "#/definitions/metric", "x-allowed": "a metric"
     });
+    FactorName, _generator => json_schema!({ "type": "string", "x-allowed": FACTOR_NAME });
+    OfFactors<T>, generator => Map::<T>::json_schema(generator);
     Map<T>, generator => json_schema!({
         "type": "object", "additionalProperties": generator.subschema_for::<T>()
     });

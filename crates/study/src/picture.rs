@@ -2,7 +2,10 @@
 
 use bitcost_model::study::Label;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+
+use crate::forms::{Level, Many, Metric};
+use crate::tables::Cells;
 
 bitcost_model::words! {
     /// One kind of picture; the order is that of a report.
@@ -33,21 +36,42 @@ impl PictureKind {
     }
 }
 
-/// A picture as a study requests it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One picture. `bars`, `x` and `y` are of a `curve`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "A picture of [report]")]
 pub struct Picture {
+    /// Its kind.
     pub kind: PictureKind,
-    /// The text before its own title, such as the number of the document's figure.
+    /// Text before its own title, such as the number of the document's figure.
     pub title: Option<String>,
-    /// The metrics by name, a picture each; empty: those of the study's table.
-    pub metrics: Vec<String>,
-    /// Factors with the levels that are shown; all levels of the other factors are shown.
+    /// The levels that are shown (default: all).
+    #[serde(default, deserialize_with = "levels")]
+    #[schemars(with = "Option<Cells>", !default)]
     pub of: Vec<(String, Vec<Label>)>,
+    /// The metrics, a picture each (default: those of the tables).
+    #[serde(default, deserialize_with = "names")]
+    #[schemars(with = "Option<Vec<Metric>>", !default)]
+    pub metrics: Vec<String>,
+    /// The bars of a curve: the median's interval, or the least and the largest run (default: interval).
+    #[serde(default)]
+    #[schemars(with = "Option<Bars>", !default)]
     pub bars: Bars,
-    /// The scale of the horizontal axis of a curve; absent: it fits the levels.
+    /// The scale of the horizontal axis of a curve (default: as fits).
     pub x: Option<Scale>,
-    /// The scale of its vertical axis; absent: it fits the values.
+    /// The scale of its vertical axis (default: as fits).
     pub y: Option<Scale>,
+}
+
+fn levels<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, Vec<Label>)>, D::Error> {
+    let all = |Many(levels)| Vec::into_iter(levels).map(|level: Level| level.0).collect();
+    Ok(Cells::deserialize(from)?.map(all))
+}
+
+/// Metrics by name.
+pub fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let metrics = Vec::<Metric>::deserialize(from)?.into_iter();
+    Ok(metrics.map(|metric| metric.0).collect())
 }
 
 impl Picture {
@@ -75,10 +99,11 @@ impl Picture {
 }
 
 bitcost_model::words! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Bars {
         /// The median's 95 % interval.
+        #[default]
         Interval = "interval",
         /// The least and the largest run.
         Range = "range",

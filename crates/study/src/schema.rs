@@ -8,10 +8,10 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::forms::{ALLOWED, scalar};
+use crate::picture::Picture;
 use crate::tables::{
     AnswerTable, CheckTable, ClaimTable, CompareTable, ExpectTable, FactorTable, ImprovementTable,
-    LabTable, LengthTable, LinkTable, MeshTable, PictureTable, ReportTable, RunTable, StudyTable,
-    TableTable,
+    LabTable, LengthTable, LinkTable, MeshTable, ReportTable, RunTable, StudyTable, TableTable,
 };
 use crate::topology::ShapingTable;
 
@@ -97,7 +97,7 @@ pub fn markdown() -> String {
         table::<CompareTable>(),
         table::<AnswerTable>(),
         table::<ReportTable>(),
-        table::<PictureTable>(),
+        table::<Picture>(),
         table::<CheckTable>(),
         table::<ClaimTable>(),
         table::<ExpectTable>(),
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_key_of_a_picture_is_described() {
-        let keys = table::<PictureTable>();
+        let keys = table::<Picture>();
         for kind in PictureKind::ALL {
             for key in kind.keys() {
                 assert!(keys["properties"].get(key).is_some(), "{key}");

@@ -8,20 +8,21 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::forms::{
-    As, Blocks, FactorName, Later, Level, Many, Map, Metric, Moderation, Number, Over0,
-    PairPattern, Prefixed, Rate, Router, Subnet, Topology, Whole, Window, scalar,
+    Blocks, CountsPct, FactorName, LabMtu, Later, Level, LinkMtu, Many, Map, Metric, Moderation,
+    Number, OfFactors, PairPattern, Prefixed, Rate, Router, Subnet, Topology, WidthPct, Window,
+    scalar,
 };
-use crate::picture::{Bars, PictureKind, Scale};
+use crate::picture::{Picture, names};
 use crate::topology::ShapingTable;
 
 /// A level of each factor that is named.
-pub type Cell = Map<As<Level>>;
+pub type Cell = OfFactors<Level>;
 
 /// Levels of each factor that is named.
-pub type Cells = Map<Many<As<Level>>>;
+pub type Cells = OfFactors<Many<Level>>;
 
 /// A list of levels of each factor that is named.
-pub type LevelLists = Map<Vec<As<Level>>>;
+pub type LevelLists = OfFactors<Vec<Level>>;
 
 /// The tables of a study, and two texts.
 #[derive(Deserialize, JsonSchema)]
@@ -68,7 +69,7 @@ pub struct MeshTable {
     /// A file with a host on each line, relative to the study, instead of `hosts`.
     pub file: Option<String>,
     /// Which pairs are measured (default: screen, which is four random matchings).
-    pub pattern: Option<As<PairPattern>>,
+    pub pattern: Option<PairPattern>,
     /// The senders and receivers, instead of `pattern`: lines such as `n1 n2`, in a file or in a list.
     pub pairs: Option<Many<String>>,
     /// The network of `--kubernetes` in which pairs are measured: that of pods, or that of the nodes (default: pod).
@@ -103,17 +104,17 @@ pub struct FactorTable {
 #[schemars(title = "[run]")]
 pub struct RunTable {
     /// Number of blocks; with `until_interval_pct` the minimum (default: 5; 1 of a mesh).
-    pub blocks: Option<As<Blocks>>,
+    pub blocks: Option<Blocks>,
     /// The lengths of the document that the study reproduces, for `--like-the-document`.
     pub like_the_document: Option<LengthTable>,
     /// Short lengths, for `--ci`.
     pub ci: Option<LengthTable>,
     /// Adds blocks until the 95 % intervals are narrower than this, in per cent of the figure: of each ratio that the study compares, or else of each cell's median.
-    pub until_interval_pct: Option<As<Over0<100>>>,
+    pub until_interval_pct: Option<WidthPct>,
     /// The metric of that interval (default: the first of the table, or throughput_mbps).
     pub until_metric: Option<Metric>,
     /// Maximum number of blocks for such a rule (default: 30).
-    pub max_blocks: Option<As<Blocks>>,
+    pub max_blocks: Option<Blocks>,
     /// Whether each run is made once more while the hosts' CPUs are sampled, as with `--profile` (default: false).
     pub profile: Option<bool>,
 }
@@ -124,11 +125,11 @@ pub struct RunTable {
 #[schemars(title = "like_the_document and ci of [run]")]
 pub struct LengthTable {
     /// Number of blocks.
-    pub blocks: As<Blocks>,
+    pub blocks: Blocks,
     /// Length of the measured window; this or `counts_pct` is there.
-    pub duration_s: Option<As<Window>>,
+    pub duration_s: Option<Window>,
     /// Counts after which bounded runs end, in per cent of the study's.
-    pub counts_pct: Option<As<Whole<1, 10_000>>>,
+    pub counts_pct: Option<CountsPct>,
 }
 
 /// The layout of the tables.
@@ -137,11 +138,13 @@ pub struct LengthTable {
 #[schemars(title = "[table]")]
 pub struct TableTable {
     /// The factor whose levels are rows (default: the first).
-    pub rows: Option<As<FactorName>>,
+    pub rows: Option<FactorName>,
     /// The factor whose levels are columns (default: none; without `[table]` the second).
-    pub columns: Option<As<FactorName>>,
+    pub columns: Option<FactorName>,
     /// The metrics, a table each (default: those that fit the workload).
-    pub metrics: Option<Vec<Metric>>,
+    #[serde(default, deserialize_with = "names")]
+    #[schemars(with = "Option<Vec<Metric>>", !default)]
+    pub metrics: Vec<String>,
     /// A row that compares two levels of a factor.
     pub improvement: Option<ImprovementTable>,
 }
@@ -152,11 +155,11 @@ pub struct TableTable {
 #[schemars(title = "improvement of [table]")]
 pub struct ImprovementTable {
     /// The factor.
-    pub factor: As<FactorName>,
+    pub factor: FactorName,
     /// The level that is improved upon.
-    pub from: As<Level>,
+    pub from: Level,
     /// The level that improves.
-    pub to: As<Level>,
+    pub to: Level,
 }
 
 /// Two levels whose difference is reported, with verdicts.
@@ -165,11 +168,11 @@ pub struct ImprovementTable {
 #[schemars(title = "[compare]")]
 pub struct CompareTable {
     /// The factor.
-    pub factor: As<FactorName>,
+    pub factor: FactorName,
     /// The level that is the reference.
-    pub old: As<Level>,
+    pub old: Level,
     /// The level whose change from the reference is reported.
-    pub new: As<Level>,
+    pub new: Level,
 }
 
 /// A sentence that answers the question, on the last screen and first in the report; at most two. A study with `--against` leaves it out.
@@ -195,27 +198,6 @@ pub struct ReportTable {
     /// The pictures, in order: a kind, or a table with the keys below (default: those that fit the runs).
     #[schemars(extend("x-allowed" = "a list of kinds and tables"))]
     pub pictures: Option<Later<Vec<PictureOrKind>>>,
-}
-
-/// One picture. `bars`, `x` and `y` are of a `curve`.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(title = "A picture of [report]")]
-pub struct PictureTable {
-    /// Its kind.
-    pub kind: PictureKind,
-    /// Text before its own title, such as the number of the document's figure.
-    pub title: Option<String>,
-    /// The levels that are shown (default: all).
-    pub of: Option<Cells>,
-    /// The metrics, a picture each (default: those of the tables).
-    pub metrics: Option<Vec<Metric>>,
-    /// The bars of a curve: the median's interval, or the least and the largest run (default: interval).
-    pub bars: Option<Bars>,
-    /// The scale of the horizontal axis of a curve (default: as fits).
-    pub x: Option<Scale>,
-    /// The scale of its vertical axis (default: as fits).
-    pub y: Option<Scale>,
 }
 
 /// Figures of the document.
@@ -258,27 +240,27 @@ pub struct ClaimTable {
     /// The median ÷ the goodput of a link of `rate` with one message per segment.
     pub over_single: Option<Cell>,
     /// The largest ÷ the smallest median along a factor.
-    pub spread_over: Option<As<FactorName>>,
+    pub spread_over: Option<FactorName>,
     /// The smallest ratio of a median to the one before it along a factor.
-    pub step_over: Option<As<FactorName>>,
+    pub step_over: Option<FactorName>,
     /// The size from which the first of `sides` is at 95 % of its largest value ÷ that of the second.
-    pub saturation_over: Option<As<FactorName>>,
+    pub saturation_over: Option<FactorName>,
     /// The metric.
     pub metric: Metric,
     /// The rate of the link, with `over_single`.
-    pub rate: Option<As<Rate>>,
+    pub rate: Option<Rate>,
     /// The two sides, with `saturation_over`.
     pub sides: Option<[Cell; 2]>,
     /// The levels along the factor (default: all).
-    pub levels: Option<Vec<As<Level>>>,
+    pub levels: Option<Vec<Level>>,
     /// The levels of other factors, along a factor.
     pub at: Option<Cell>,
     /// Both bounds.
-    pub between: Option<[As<Number>; 2]>,
+    pub between: Option<[Number; 2]>,
     /// The lower bound.
-    pub at_least: Option<As<Number>>,
+    pub at_least: Option<Number>,
     /// The upper bound.
-    pub at_most: Option<As<Number>>,
+    pub at_most: Option<Number>,
 }
 
 /// An emulated network: that of a study, or one which `bitcost lab up` and `--topology` build.
@@ -287,7 +269,7 @@ pub struct ClaimTable {
 #[schemars(title = "[lab] or a lab file")]
 pub struct LabTable {
     /// The lab that the other keys change: an embedded one (`bitcost lab presets`); in a study also the path of a lab file (.toml) or of a MiniEdit file (.mn), relative to the study.
-    pub topology: Option<As<Topology>>,
+    pub topology: Option<Topology>,
     /// Nodes that are hosts.
     pub hosts: Option<Vec<String>>,
     /// Nodes that are bridges.
@@ -301,23 +283,23 @@ pub struct LabTable {
     /// What leaves by one device: one direction of a link.
     pub egress: Option<Later<Map<ShapingTable>>>,
     /// The addresses of a device, such as `h1-eth0 = ["10.0.0.1/24"]` (default: the next free ones).
-    pub addresses: Option<Map<Vec<As<Prefixed>>>>,
+    pub addresses: Option<Map<Vec<Prefixed>>>,
     /// The routes of a node, such as `default = "10.0.0.254"` (default: by the first router, or the shortest path).
-    pub routes: Option<Map<Map<As<Router>>>>,
+    pub routes: Option<Map<Map<Router>>>,
     /// Devices without generic receive offload.
     pub gro_off: Option<Vec<String>>,
     /// The network from which addresses are taken (default: 10.0.0.0/8).
-    pub subnet: Option<As<Subnet>>,
+    pub subnet: Option<Subnet>,
     /// Whether devices have addresses of IPv6 too (default: true).
     pub ipv6: Option<bool>,
     /// MTU of links that give none; with a lab file that `topology` names, of every link (default: 1500).
-    pub mtu_bytes: Option<As<Whole<576, 65_535>>>,
+    pub mtu_bytes: Option<LabMtu>,
     /// Where hosts receive: in kernel threads, or inline in the sender's softirq (default: threaded).
     pub napi: Option<Napi>,
     /// What delays, loses, reorders and duplicates packets: the kernel's netem, or bitcost's own emulator (default: auto, which is netem where the kernel has it).
     pub delay_backend: Option<DelayBackend>,
     /// Interrupt moderation of interfaces that receive a stream.
-    pub moderation: Option<As<Moderation>>,
+    pub moderation: Option<Moderation>,
     /// In a study, the host that plays the sender (default: the first).
     pub sender: Option<String>,
     /// In a study, the host that plays the receiver (default: the next).
@@ -334,7 +316,7 @@ pub struct LinkTable {
     /// The names of the devices at both ends (default: NODE-ethN).
     pub devices: Option<[String; 2]>,
     /// MTU of this link (default: that of the lab).
-    pub mtu_bytes: Option<As<Whole<68, 65_535>>>,
+    pub mtu_bytes: Option<LinkMtu>,
 }
 
 /// The settings that all cells share.
@@ -354,7 +336,7 @@ schemas! {
     });
     LevelTable, _generator => json_schema!({ "anyOf": [scalar(), { "$ref": "#/definitions/level" }] });
     PictureOrKind, generator => json_schema!({
-        "anyOf": [generator.subschema_for::<crate::PictureKind>(), PictureTable::json_schema(generator)]
+        "anyOf": [generator.subschema_for::<crate::PictureKind>(), Picture::json_schema(generator)]
     });
     Link, generator => {
         let mut schema = LinkTable::json_schema(generator);

@@ -6,16 +6,16 @@ use std::fmt;
 use bitcost_model::Invalid;
 use bitcost_model::near::{did_you_mean, near_or_all};
 use bitcost_model::study::Label;
-use serde::de::value::{BorrowedStrDeserializer, SeqAccessDeserializer};
-use serde::de::{
-    self, Deserialize, DeserializeSeed, Deserializer, Expected, MapAccess, SeqAccess, Unexpected,
-    Visitor,
+use serde::de::value::{
+    BorrowedStrDeserializer, MapDeserializer, SeqAccessDeserializer, SeqDeserializer,
 };
+use serde::de::{self, Deserialize, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use toml_edit::{ArrayOfTables, Document, Item, TableLike, Value};
 
 use crate::definition::Factor;
 use crate::error::StudyError;
+use crate::forms::{FACTOR_NAME, label};
 use crate::limits::check_bytes;
 use crate::settings::shown;
 
@@ -230,20 +230,15 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Its value; a list of tables is one of inline tables.
-    pub fn value(&self) -> Option<Value> {
+    pub fn value(&self) -> Option<&'a Value> {
         match self.what {
-            What::Value(value) => Some(value.clone()),
-            What::Tables(tables) => Some(Value::Array(tables.clone().into_array())),
-            What::Table(_) => None,
+            What::Value(value) => Some(value),
+            What::Table(_) | What::Tables(_) => None,
         }
     }
 
     pub fn text(&self) -> Option<&'a str> {
-        match self.what {
-            What::Value(value) => value.as_str(),
-            _ => None,
-        }
+        self.value()?.as_str()
     }
 
     /// It as the author wrote it, without the comments and spaces around it.
@@ -302,7 +297,7 @@ impl<'a> Node<'a> {
 
     /// Refuses what is no level of a factor.
     pub fn level(&self, factor: &Factor, label: &Label) -> Option<()> {
-        if factor.levels.iter().any(|level| level.label == *label) {
+        if factor.level(label).is_some() {
             return Some(());
         }
         let labels = factor.levels.iter().map(|level| level.label.to_string());
@@ -313,6 +308,19 @@ impl<'a> Node<'a> {
             factor.name,
             labels.join(", ")
         ))
+    }
+
+    /// Refuses the first name that is no factor, or what is no level of one.
+    fn check_levels(&self) -> Option<()> {
+        self.entries().iter().try_for_each(|entry| {
+            let factor = entry.factor(entry.key)?;
+            let levels = match entry.is_list() {
+                true => entry.elements(),
+                false => vec![entry.clone()],
+            };
+            let mut labels = levels.iter().filter_map(|level| label(level.value()?));
+            labels.try_for_each(|label| entry.level(factor, &label))
+        })
     }
 
     /// Refuses the name of a metric that there is not.
@@ -414,15 +422,12 @@ impl<'de> Deserializer<'de> for Node<'de> {
                 Err(de::Error::invalid_type(Unexpected::Other("time"), &visitor))
             }
             What::Value(Value::Array(_)) | What::Tables(_) => {
-                let mut nodes = Nodes::of(self.elements());
-                let read = visitor.visit_seq(&mut nodes);
-                match nodes.rest.len() {
-                    more if more > 0 && read.is_ok() => Err(de::Error::invalid_length(more, &"")),
-                    _ => read,
-                }
+                let mut elements = SeqDeserializer::new(self.elements().into_iter());
+                let read = visitor.visit_seq(&mut elements);
+                read.and_then(|read| elements.end().map(|()| read))
             }
             What::Value(Value::InlineTable(_)) | What::Table(_) => {
-                visitor.visit_map(Nodes::of(self.entries()))
+                visitor.visit_map(by_key(self.entries()))
             }
         };
         read.map_err(|wrong| self.keep(wrong))
@@ -449,7 +454,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
         for node in &unknown {
             node.unknown::<()>(&self, &[fields, &self.also].concat());
         }
-        let read = visitor.visit_map(Nodes::of(own));
+        let read = visitor.visit_map(by_key(own));
         read.map_err(|wrong| match wrong {
             Wrong::Missing(_) if !unknown.is_empty() => Wrong::Kept,
             wrong => self.keep(wrong),
@@ -461,12 +466,18 @@ impl<'de> Deserializer<'de> for Node<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Wrong> {
-        if let Some(metric) = self.text().filter(|_| name == "Metric") {
-            self.metric(metric);
+        match (name, self.text()) {
+            ("Metric", Some(metric)) => drop(self.metric(metric)),
+            ("FactorName", Some(factor)) => drop(self.factor(factor)),
+            ("FactorName", None) => {
+                return Err(self.keep(Wrong::NotAllowed(FACTOR_NAME.to_owned())));
+            }
+            ("OfFactors", _) if self.table().is_some() => self.check_levels().ok_or(Wrong::Kept)?,
+            _ => {}
         }
         let read = match name {
             "Many" if !self.is_list() => {
-                let only = Nodes::of(vec![self.clone()]);
+                let only = SeqDeserializer::new(std::iter::once(self.clone()));
                 visitor.visit_newtype_struct(SeqAccessDeserializer::new(only))
             }
             _ => visitor.visit_newtype_struct(self.clone()),
@@ -493,52 +504,17 @@ impl<'de> Deserializer<'de> for Node<'de> {
     }
 }
 
-/// The elements of a list, or the entries of a table.
-struct Nodes<'a> {
-    rest: std::vec::IntoIter<Node<'a>>,
-    value: Option<Node<'a>>,
-}
+impl<'de> IntoDeserializer<'de, Wrong> for Node<'de> {
+    type Deserializer = Self;
 
-impl<'a> Nodes<'a> {
-    fn of(nodes: Vec<Node<'a>>) -> Nodes<'a> {
-        Nodes {
-            rest: nodes.into_iter(),
-            value: None,
-        }
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
-impl<'de> SeqAccess<'de> for Nodes<'de> {
-    type Error = Wrong;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Wrong> {
-        self.rest
-            .next()
-            .map(|node| seed.deserialize(node))
-            .transpose()
-    }
-}
-
-impl<'de> MapAccess<'de> for Nodes<'de> {
-    type Error = Wrong;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Wrong> {
-        self.value = self.rest.next();
-        let key = self.value.as_ref().map(|node| node.key);
-        key.map(|key| seed.deserialize(BorrowedStrDeserializer::new(key)))
-            .transpose()
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
-        match self.value.take() {
-            Some(node) => seed.deserialize(node),
-            None => Err(Wrong::Kept),
-        }
-    }
+/// The entries of a table by their keys.
+fn by_key<'a>(
+    entries: Vec<Node<'a>>,
+) -> MapDeserializer<'a, impl Iterator<Item = (&'a str, Node<'a>)>, Wrong> {
+    MapDeserializer::new(entries.into_iter().map(|node| (node.key, node)))
 }

@@ -6,7 +6,8 @@ use bitcost_model::study::Label;
 
 use super::levels::levels;
 use crate::check::{Along, Check, Claim, Figure, Levels};
-use crate::tables::{CheckTable, ClaimTable};
+use crate::forms::{FactorName, Level};
+use crate::tables::{Cell, CheckTable, ClaimTable};
 use crate::toml::Node;
 
 /// The keys that choose the figure; a claim has exactly one of them.
@@ -37,8 +38,8 @@ fn claim(node: &Node) -> Option<Claim> {
     let claim: ClaimTable = node.read_right()?;
     let (at_least, at_most) = bounds(node, &claim)?;
     Some(Claim {
-        figure: figure(node, &claim)?,
-        metric: claim.metric.0,
+        metric: claim.metric.0.clone(),
+        figure: figure(node, claim)?,
         at_least,
         at_most,
     })
@@ -57,44 +58,47 @@ fn bounds(node: &Node, claim: &ClaimTable) -> Option<(Option<f64>, Option<f64>)>
     }
 }
 
-fn figure(node: &Node, claim: &ClaimTable) -> Option<Figure> {
+fn figure(node: &Node, claim: ClaimTable) -> Option<Figure> {
     let named = FIGURES.into_iter().filter_map(|key| node.get(key));
     let [place] = &named.collect::<Vec<_>>()[..] else {
         return node.error(format!("a claim has one of {}", FIGURES.join(", ")));
     };
+    let (listed, at) = (claim.levels, claim.at);
+    let along = |factor: FactorName| along(node, place, factor.0, listed, at);
     Some(match place.key {
-        "value" => Figure::Value(levels(place)?),
-        "ratio" => two(place).map(|(of, to)| Figure::Ratio(of, to))?,
-        "difference" => two(place).map(|(of, to)| Figure::Difference(of, to))?,
+        "value" => Figure::Value(levels(claim.value?)),
+        "ratio" => two(place, claim.ratio?).map(|(of, to)| Figure::Ratio(of, to))?,
+        "difference" => two(place, claim.difference?).map(|(of, to)| Figure::Difference(of, to))?,
         "over_single" => {
-            let Some(rate) = &claim.rate else {
+            let Some(rate) = claim.rate else {
                 return node.error("`rate` is missing: that of the link, such as \"2.5G\"");
             };
-            Figure::OverSingle(levels(place)?, rate.0)
+            Figure::OverSingle(levels(claim.over_single?), rate.0)
         }
-        "spread_over" => Figure::Spread(along(node, place, claim)?),
-        "step_over" => Figure::Step(along(node, place, claim)?),
+        "spread_over" => Figure::Spread(along(claim.spread_over?)?),
+        "step_over" => Figure::Step(along(claim.step_over?)?),
         _ => {
-            let Some(sides) = node.get("sides") else {
+            let Some(sides) = claim.sides else {
                 return node.missing("sides");
             };
-            let (of, to) = two(&sides)?;
-            Figure::Saturation(along(node, place, claim)?, of, to)
+            let (of, to) = two(&node.at("sides"), sides)?;
+            Figure::Saturation(along(claim.saturation_over?)?, of, to)
         }
     })
 }
 
 /// The levels along the factor that is named at this place.
-fn along(node: &Node, named: &Node, claim: &ClaimTable) -> Option<Along> {
-    let factor = named.factor(named.text()?)?;
-    let levels: Vec<Label> = match &claim.levels {
-        Some(levels) => levels.iter().map(|level| level.0.clone()).collect(),
-        None => factor
-            .levels
-            .iter()
-            .map(|level| level.label.clone())
-            .collect(),
-    };
+fn along(
+    node: &Node,
+    named: &Node,
+    name: String,
+    listed: Option<Vec<Level>>,
+    at: Option<Cell>,
+) -> Option<Along> {
+    let factor = named.factor(&name)?;
+    let all = || factor.levels.iter().map(|level| level.label.clone());
+    let listed = listed.map(|levels| levels.into_iter().map(|level| level.0).collect());
+    let levels: Vec<Label> = listed.unwrap_or_else(|| all().collect());
     let place = node.at("levels");
     levels
         .iter()
@@ -103,21 +107,15 @@ fn along(node: &Node, named: &Node, claim: &ClaimTable) -> Option<Along> {
         return place.error(format!("`{}` needs two levels or more", named.key));
     }
     Some(Along {
-        factor: factor.name.clone(),
+        factor: name,
         levels,
-        at: match node.get("at") {
-            Some(at) => self::levels(&at)?,
-            None => Levels::new(),
-        },
+        at: at.map_or(Levels::new(), self::levels),
     })
 }
 
 /// Both sides name the same factors, so that every other factor can be matched.
-fn two(place: &Node) -> Option<(Levels, Levels)> {
-    let [of, to] = &place.elements()[..] else {
-        return None;
-    };
-    let (of, to) = (levels(of)?, levels(to)?);
+fn two(place: &Node, sides: [Cell; 2]) -> Option<(Levels, Levels)> {
+    let [of, to] = sides.map(levels);
     let names = |levels: &Levels| {
         let names = levels.iter().map(|(factor, _)| factor.clone());
         names.collect::<BTreeSet<_>>()

@@ -18,7 +18,6 @@ use bitcost_model::study::{Cell, LabSpec, Label, OWN};
 
 use crate::definition::{Factor, LeaveOut, Level, Study};
 use crate::error::StudyError;
-use crate::forms::Map;
 use crate::limits::{CELLS, STUDY_BYTES};
 use crate::settings;
 use crate::tables::{FactorTable, LevelLists, StudyTable};
@@ -304,7 +303,8 @@ fn level(node: &Node, factor: &str, base: &Conditions) -> Option<Level> {
         }
         let entries = node.entries().into_iter();
         let settings = entries.filter(|entry| !["label", "about"].contains(&entry.key));
-        let settings = settings.filter_map(|entry| Some((entry.key.to_owned(), entry.value()?)));
+        let settings =
+            settings.filter_map(|entry| Some((entry.key.to_owned(), entry.value()?.clone())));
         (label, settings.collect())
     } else {
         let (Some(label), Some(value)) = (label(node), node.value()) else {
@@ -313,7 +313,7 @@ fn level(node: &Node, factor: &str, base: &Conditions) -> Option<Level> {
                 node.shown()
             ));
         };
-        (label, vec![(factor.to_owned(), value)])
+        (label, vec![(factor.to_owned(), value.clone())])
     };
     let mut trial = base.clone();
     for (name, value) in &settings {
@@ -331,17 +331,8 @@ fn level(node: &Node, factor: &str, base: &Conditions) -> Option<Level> {
 
 fn leave_out(top: &Node) -> Vec<LeaveOut> {
     let read = |node: &Node| -> Option<LeaveOut> {
-        let Map(lists) = node.read::<LevelLists>()?;
-        let mut named = Vec::new();
-        for (name, labels) in lists {
-            let place = node.at(&name);
-            let factor = place.factor(&name)?;
-            let labels: Vec<Label> = labels.into_iter().map(|label| label.0).collect();
-            labels
-                .iter()
-                .try_for_each(|label| place.level(factor, label))?;
-            named.push((name, labels));
-        }
+        let lists: LevelLists = node.read()?;
+        let named = lists.map(|levels| levels.into_iter().map(|level| level.0).collect());
         if named.len() < 2 {
             return node.error("a [[leave_out]] names levels of two factors or more");
         }

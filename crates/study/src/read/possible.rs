@@ -81,7 +81,7 @@ pub fn workload(top: &Node, without: Option<&str>) -> Conditions {
     for entry in entries.iter().filter(|entry| Some(entry.key) != without) {
         match entry.value() {
             Some(value) => {
-                if let Err(Invalid(why)) = settings::set(&mut conditions, entry.key, &value) {
+                if let Err(Invalid(why)) = settings::set(&mut conditions, entry.key, value) {
                     entry.error::<()>(why);
                 }
             }
@@ -107,21 +107,14 @@ fn blamed(factors: &[Factor], cell: &Cell, possible: &[&Cell]) -> Option<usize> 
     let index =
         (0..factors.len()).find(|index| possible.iter().any(|other| differs_in(*index, other)))?;
     let (_, label) = &cell.levels[index];
-    factors[index]
-        .levels
-        .iter()
-        .find(|level| level.label == *label)
-        .map(|level| level.offset)
+    factors[index].level(label).map(|level| level.offset)
 }
 
 /// Where the first of the cell's levels is that sets a size; 0 where none does.
 fn blamed_size(factors: &[Factor], cell: &Cell) -> usize {
     const SIZES: [&str; 3] = ["message_size_bytes", "mss", "receive_size_bytes"];
     let chosen = factors.iter().zip(&cell.levels);
-    let mut chosen = chosen.filter_map(|(factor, (_, label))| {
-        let mut levels = factor.levels.iter();
-        levels.find(|level| level.label == *label)
-    });
+    let mut chosen = chosen.filter_map(|(factor, (_, label))| factor.level(label));
     let sets_size = |level: &&Level| {
         let mut names = level.settings.iter().map(|(name, _)| name.as_str());
         names.any(|name| SIZES.contains(&name))

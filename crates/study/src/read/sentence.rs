@@ -43,11 +43,7 @@ fn sentence(node: &Node, study: &Study) -> Option<Option<Sentence>> {
         let allowed = "the name of a metric, or a list of those whose sum is meant";
         return node.at("metric").not_allowed(allowed);
     }
-    let of = levels(&node.at("of"))?;
-    let to = match node.get("to") {
-        Some(to) => Some(levels(&to)?),
-        None => None,
-    };
+    let (of, to) = (levels(table.of), table.to.map(levels));
     for (key, levels) in [("of", Some(&of)), ("to", to.as_ref())] {
         let Some(levels) = levels else { continue };
         if !is_whole(&node.at(key), levels, study)? {

@@ -6,9 +6,9 @@ use super::checks::checks;
 use super::levels::{compared, label};
 use super::sentence::sentences;
 use crate::definition::{Compared, Expect, ExpectedCell, Factor, Study, TableSpec};
-use crate::forms::{As, Metric, Number};
-use crate::picture::{Bars, Picture, PictureKind};
-use crate::tables::{CompareTable, ExpectTable, PictureTable, ReportTable, TableTable};
+use crate::forms::Number;
+use crate::picture::{Picture, PictureKind};
+use crate::tables::{CompareTable, ExpectTable, ImprovementTable, ReportTable, TableTable};
 use crate::toml::Node;
 
 /// Reads it into a study whose factors are known.
@@ -35,8 +35,8 @@ pub fn shown(top: &Node, study: &mut Study) {
 
 /// Two levels of a factor; the report describes the change from one to the other.
 fn compare(node: &Node) -> Option<Compared> {
-    let _keys: CompareTable = node.read()?;
-    let two = compared(node, ["old", "new"])?;
+    let CompareTable { factor, old, new } = node.read()?;
+    let two = compared(node, factor, [("old", old), ("new", new)])?;
     if two.old == two.new {
         return node.at("new").error(format!(
             "`old` and `new` are both {}; allowed: two levels that differ",
@@ -56,31 +56,23 @@ fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
         });
     };
     let table: TableTable = node.read()?;
-    let improvement = node.get("improvement");
-    let improvement = improvement.and_then(|two| compared(&two, ["from", "to"]));
+    let improvement = |two: ImprovementTable| {
+        let place = node.at("improvement");
+        compared(&place, two.factor, [("from", two.from), ("to", two.to)])
+    };
     let rows = table.rows.map_or(first, |rows| rows.0);
-    node.at("rows").factor(&rows)?;
     let columns = table.columns.map(|columns| columns.0);
-    if let Some(columns) = &columns {
-        let place = node.at("columns");
-        place.factor(columns)?;
-        if *columns == rows {
-            return place.error(format!(
-                "factor `{columns}` is in the rows already; allowed: another factor, or no columns"
-            ));
-        }
+    if columns.as_ref() == Some(&rows) {
+        return node.at("columns").error(format!(
+            "factor `{rows}` is in the rows already; allowed: another factor, or no columns"
+        ));
     }
     Some(TableSpec {
         rows,
         columns,
-        metrics: names(table.metrics),
-        improvement,
+        metrics: table.metrics,
+        improvement: table.improvement.and_then(improvement),
     })
-}
-
-fn names(metrics: Option<Vec<Metric>>) -> Vec<String> {
-    let metrics = metrics.into_iter().flatten();
-    metrics.map(|metric| metric.0).collect()
 }
 
 fn picture(node: &Node) -> Option<Picture> {
@@ -92,34 +84,17 @@ fn picture(node: &Node) -> Option<Picture> {
             "a kind, or a table such as { kind = \"curve\", metrics = [\"throughput_mbps\"] }",
         );
     }
-    let table: PictureTable = node.read_right()?;
-    let keys = table.kind.keys();
+    let picture: Picture = node.read_right()?;
+    let keys = picture.kind.keys();
     let is_other = |entry: &&Node| entry.key != "kind" && !keys.contains(&entry.key);
     if let Some(other) = node.entries().iter().find(is_other) {
         return other.unknown(node, keys);
     }
-    let mut of = Vec::new();
-    for (name, labels) in table.of.map_or(Vec::new(), |of| of.0) {
-        let place = node.at("of").at(&name);
-        let factor = place.factor(&name)?;
-        let labels: Vec<Label> = labels.0.into_iter().map(|label| label.0).collect();
-        labels
-            .iter()
-            .try_for_each(|label| place.level(factor, label))?;
-        if labels.is_empty() {
-            return place.not_allowed("levels");
-        }
-        of.push((name, labels));
+    let mut named = picture.of.iter();
+    match named.find(|(_, labels)| labels.is_empty()) {
+        Some((name, _)) => node.at("of").at(name).not_allowed("levels"),
+        None => Some(picture),
     }
-    Some(Picture {
-        kind: table.kind,
-        title: table.title,
-        metrics: names(table.metrics),
-        of,
-        bars: table.bars.unwrap_or(Bars::Interval),
-        x: table.x,
-        y: table.y,
-    })
 }
 
 fn expect(node: &Node, factors: &[Factor]) -> Option<Expect> {
@@ -151,7 +126,7 @@ fn expected_cell(node: &Node, factors: &[Factor]) -> Option<ExpectedCell> {
             cell.levels.push((key, label));
         } else {
             entry.metric(&key)?;
-            cell.figures.push((key, entry.read::<As<Number>>()?.0));
+            cell.figures.push((key, entry.read::<Number>()?.0));
         }
     }
     Some(cell)

@@ -13,7 +13,7 @@ use super::fill::{Addressing, everything, fill};
 use super::presets::Preset;
 use super::shaping::Row;
 use crate::error::StudyError;
-use crate::forms::{As, Map, Router, address};
+use crate::forms::{Map, Router, address};
 use crate::limits::LAB_BYTES;
 use crate::tables::{LabTable, LinkTable};
 use crate::toml::{Node, Source};
@@ -262,9 +262,9 @@ impl Draft {
         self.topology.ends_mut().find(|end| end.device == device)
     }
 
-    fn routes(&mut self, place: &Node, name: String, own: Map<As<Router>>) -> Option<()> {
+    fn routes(&mut self, place: &Node, name: String, own: Map<Router>) -> Option<()> {
         let mut routes = Vec::new();
-        for (to, As(via)) in own.0 {
+        for (to, Router(via)) in own.0 {
             let network = match to.as_str() {
                 "default" => Some(everything(via.is_ipv4())),
                 to => address(to),
