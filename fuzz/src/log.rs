@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{intervals_table, runs_table};
 use bitcost_analysis::log::Reader;
-use bitcost_execute::store::{Damaged, LogFile};
+use bitcost_execute::store::LogFile;
 use bitcost_model::event::Events;
 use bitcost_render::block::{markdown, text};
 use bitcost_render::csv::csv;
@@ -30,7 +30,7 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
 pub fn log(bytes: &[u8]) {
     std::fs::write(FOLDER.path().join(bitcost_execute::store::LOG_NAME), bytes)
         .expect("is written");
-    let mut log = LogFile::open(FOLDER.path(), Damaged::LeaveOut).expect("is there");
+    let log = LogFile::open(FOLDER.path()).expect("is there");
     let mut reader = Reader::default();
     let Ok(end) = log.read(&mut |place, event| reader.take(place, &event)) else {
         return;

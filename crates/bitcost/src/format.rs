@@ -2,7 +2,7 @@
 
 use bitcost_analysis::compare::{THRESHOLD_PCT, with_first};
 use bitcost_analysis::findings::{Findings, LogPlace};
-use bitcost_execute::store::{Damaged, LogFile};
+use bitcost_execute::store::LogFile;
 use bitcost_model::conditions::Conditions;
 use bitcost_render::export::{ExportError, Form, Input, Maker, RowSupport, Rows, Source};
 use bitcost_render::layout::TextOptions;
@@ -154,7 +154,7 @@ pub fn source(findings: &Findings) -> Result<Source, Failure> {
     let LogPlace { path, bytes } = findings.log.clone().ok_or_else(|| {
         Failure::Usage("the runs of `bitcost test --no-log` have no log".to_owned())
     })?;
-    let log = LogFile::open(opened::folder(findings), Damaged::Refuse)?;
+    let log = LogFile::open(opened::folder(findings))?;
     let (bytes, sha256) = log.up_to(bytes).fingerprint()?;
     let path = path.display().to_string();
     Ok(Source {

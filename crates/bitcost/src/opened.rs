@@ -3,33 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::{Findings, LogPlace};
-use bitcost_execute::store::{Damaged, End, USUAL_PARENT, newest};
+use bitcost_execute::store::{End, USUAL_PARENT, newest};
 
 use crate::failure::Failure;
 use crate::output;
 
-/// How a log is read.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub struct Reading {
-    /// Skip and list lines of a log that cannot be read or do not match their checksums, instead of
-    /// refusing the log
-    #[arg(long)]
-    damaged: bool,
-}
-
-/// Reads a folder, or that of this name in the usual parent, once, and reports the parts of its log that could not be
-/// read.
-pub fn open(folder: &Path, reading: Reading) -> Result<Findings, Failure> {
+/// Reads a folder, or that of this name in the usual parent, once, and says where its log ends within a line.
+pub fn open(folder: &Path) -> Result<Findings, Failure> {
     let named = Path::new(USUAL_PARENT).join(folder);
     let folder = match !folder.exists() && named.exists() {
         true => &named,
         false => folder,
     };
-    let damaged = match reading.damaged {
-        true => Damaged::LeaveOut,
-        false => Damaged::Refuse,
-    };
-    let (findings, end) = bitcost_execute::read(folder, damaged)?;
+    let (findings, end) = bitcost_execute::read(folder)?;
     report_cut(&end);
     Ok(findings?)
 }
@@ -102,7 +88,7 @@ pub fn say_caveats(executions: &[Findings]) {
 
 /// Reads all these folders, or the newest execution where none is named, and gives no two logs the
 /// same name.
-pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Findings>, Failure> {
+pub fn open_all(folders: &[PathBuf]) -> Result<Vec<Findings>, Failure> {
     let newest: Vec<PathBuf> = match folders {
         [] => newest_folders::<1>()?.to_vec(),
         _ => Vec::new(),
@@ -110,7 +96,7 @@ pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Findings>, 
     let mut found = folders
         .iter()
         .chain(&newest)
-        .map(|folder| open(folder, reading))
+        .map(|folder| open(folder))
         .collect::<Result<Vec<_>, _>>()?;
     name_apart(&mut found);
     Ok(found)

@@ -8,25 +8,18 @@ use bitcost_analysis::log::Reader;
 use bitcost_model::event::Events;
 
 use crate::error::ExecuteError;
-use crate::store::{Damaged, End, LogFile};
+use crate::store::{End, LogFile};
 
 /// Reads the log in a folder once. Returns also how it ends.
-pub fn read(
-    folder: &Path,
-    damaged: Damaged,
-) -> Result<(Result<Findings, ExecuteError>, End), ExecuteError> {
-    let mut log = LogFile::open(folder, damaged)?;
+pub fn read(folder: &Path) -> Result<(Result<Findings, ExecuteError>, End), ExecuteError> {
+    let log = LogFile::open(folder)?;
     let mut reader = Reader::default();
     let end = log.read(&mut |place, event| reader.take(place, &event))?;
-    Ok((of_log(log, end.caveats(), reader), end))
+    Ok((of_log(log, reader), end))
 }
 
-/// What a reader took of a log with these caveats.
-pub(crate) fn of_log(
-    log: LogFile,
-    mut caveats: Vec<String>,
-    reader: Reader,
-) -> Result<Findings, ExecuteError> {
+/// What a reader took of a log.
+pub(crate) fn of_log(log: LogFile, reader: Reader) -> Result<Findings, ExecuteError> {
     let folder = log.folder().to_owned();
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.clone());
     let name = whole.file_name().unwrap_or(whole.as_os_str());
@@ -35,8 +28,6 @@ pub(crate) fn of_log(
     let found = Findings::of(name, Events::Stored(Rc::new(log)), reader);
     let mut found =
         found.map_err(|error| ExecuteError::Usage(format!("{}: {error}", folder.display())))?;
-    caveats.append(&mut found.summary.caveats);
-    found.summary.caveats = caveats;
     found.log = Some(place);
     Ok(found)
 }

@@ -10,7 +10,7 @@ use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
 use crate::error::ExecuteError;
-use crate::store::{Damaged, End, LogFile};
+use crate::store::{End, LogFile};
 
 pub struct Logged {
     pub folder: PathBuf,
@@ -67,7 +67,7 @@ impl Found {
 impl Logged {
     /// Reads the log of an execution that is to be resumed.
     pub fn read(folder: &Path) -> Result<Logged, ExecuteError> {
-        let mut log = LogFile::open(folder, Damaged::Refuse)?;
+        let log = LogFile::open(folder)?;
         let (mut found, mut reader) = (Found::default(), Reader::default());
         let end = log.read(&mut |place, event| {
             reader.take(place, &event);

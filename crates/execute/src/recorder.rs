@@ -35,8 +35,6 @@ pub struct Recorder<'a> {
     target: Target,
     /// Takes each event once, when it is written.
     reader: Reader,
-    /// Caveats of the log that this execution continues.
-    caveats: Vec<String>,
     findings: Option<Findings>,
     progress: &'a mut dyn Progress,
 }
@@ -46,17 +44,9 @@ impl<'a> Recorder<'a> {
         Recorder {
             target,
             reader: Reader::default(),
-            caveats: Vec::new(),
             findings: None,
             progress,
         }
-    }
-
-    /// The recorder of an execution whose earlier events this reader took, and whose log has these
-    /// caveats.
-    pub fn after(mut self, reader: Reader, caveats: Vec<String>) -> Recorder<'a> {
-        (self.reader, self.caveats) = (reader, caveats);
-        self
     }
 
     /// The recorder of an execution that is resumed, with its first event.
@@ -70,8 +60,10 @@ impl<'a> Recorder<'a> {
             plan: logged.plan.clone(),
         });
         progress.completed(&logged.done);
-        let mut recorder = Recorder::new(Target::Disk(writer), progress)
-            .after(logged.reader.clone(), logged.end.caveats());
+        let mut recorder = Recorder {
+            reader: logged.reader.clone(),
+            ..Recorder::new(Target::Disk(writer), progress)
+        };
         recorder.record(&Event::Resumed {
             at: bitcost_controller::now(),
             command_line,
@@ -138,11 +130,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn find(&mut self) -> Result<Findings, ExecuteError> {
-        let (reader, caveats) = (
-            std::mem::take(&mut self.reader),
-            std::mem::take(&mut self.caveats),
-        );
-        self.target.findings(reader, caveats)
+        self.target.findings(std::mem::take(&mut self.reader))
     }
 
     /// Searches fast options for the cells that ask for it, and gives them to the plan, with those that the log has already.

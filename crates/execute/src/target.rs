@@ -46,13 +46,9 @@ impl Target {
     }
 
     /// What a reader took of all the events. Those in memory are taken away.
-    pub fn findings(
-        &mut self,
-        reader: Reader,
-        caveats: Vec<String>,
-    ) -> Result<Findings, ExecuteError> {
+    pub fn findings(&mut self, reader: Reader) -> Result<Findings, ExecuteError> {
         match self {
-            Target::Disk(writer) => of_log(writer.log()?, caveats, reader),
+            Target::Disk(writer) => of_log(writer.log()?, reader),
             Target::Memory(events) => {
                 let events = std::mem::take(events);
                 let found = Findings::of("test".to_owned(), events.into(), reader);

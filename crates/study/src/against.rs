@@ -52,17 +52,9 @@ impl Study {
         let varies = |known: &&Factor| known.levels.iter().any(sets);
         let found = self.factors.iter().find(varies);
         let Some(factor) = found else { return Ok(()) };
-        let (name, levels) = (&factor.name, &factor.levels);
-        let example = match &levels[..] {
-            [first, second, ..] => format!(
-                ", such as `bitcost compare FOLDER '{}' '{}'`",
-                first.label, second.label
-            ),
-            _ => String::new(),
-        };
         Err(Invalid(format!(
-            "the study {} varies `{setting}` itself, by its factor `{name}`; run it as it is and compare levels of that{example}",
-            self.name
+            "the study {} varies `{setting}` itself, by its factor `{}`; run it as it is, or name two levels of that in its [compare]",
+            self.name, factor.name
         )))
     }
 }

@@ -12,6 +12,6 @@ mod verdict;
 
 pub use change::{Change, Shift};
 pub use found::{ComparedCell, Comparison, THRESHOLD_PCT, Unmatched};
-pub use pairs::{Side, across, within};
+pub use pairs::{across, within};
 pub use study::{compared_metrics, of_study, with_first};
 pub use verdict::Verdict;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::study::{Cell, Label};
+use bitcost_study::Compared;
 
 use super::change::change_of;
 use super::found::{ComparedCell, Comparison, Unmatched};
@@ -12,38 +13,6 @@ use super::remarks::{host_sentences, machine_remark, run_remarks, setting_differ
 use crate::cells::{CellSummary, RunRow};
 use crate::findings::Findings;
 use crate::metrics::Metric;
-
-/// One side of a comparison within an execution: the levels that its cells have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Side(pub Vec<(String, Label)>);
-
-impl Side {
-    pub fn has(&self, cell: &CellSummary) -> bool {
-        self.0.iter().all(|level| cell.levels.contains(level))
-    }
-
-    fn name(&self) -> String {
-        let levels = self
-            .0
-            .iter()
-            .map(|(factor, label)| format!("{factor}={label}"));
-        levels.collect::<Vec<_>>().join(" ")
-    }
-
-    /// This side, completed with the other side's levels of the factors that it does not name.
-    fn completed(&self, other: &Side) -> Side {
-        let named = |factor: &str| self.0.iter().any(|(known, _)| known == factor);
-        let inherited = other.0.iter().filter(|(factor, _)| !named(factor));
-        Side(self.0.iter().chain(inherited).cloned().collect())
-    }
-
-    /// Whether both sides are the same cells, each completed with the other's levels of the factors
-    /// that it does not name.
-    pub fn is_same_as(&self, other: &Side) -> bool {
-        let (here, there) = (self.completed(other), other.completed(self));
-        here.0.iter().all(|level| there.0.contains(level))
-    }
-}
 
 /// Compares two sides, each of one execution or several, cell by cell. Cells correspond where no level
 /// known to both differs; those of the first old execution are compared.
@@ -147,28 +116,32 @@ impl Comparison {
     }
 }
 
-/// Compares two sets of cells of one execution, pairing cells with the same levels of the factors
-/// that neither side names. A level that only one side names applies to the other side too. The
-/// runs are in the same blocks, unless they are of other programs.
+/// Compares the cells of one execution that have the old level of a factor with those that have the new one, each with the
+/// cell whose other levels are the same. The runs are in the same blocks, unless they are of other programs.
 pub fn within(
     execution: &Findings,
-    old: &Side,
-    new: &Side,
+    compared: &Compared,
     metrics: &[&'static Metric],
     threshold_pct: f64,
 ) -> Comparison {
-    let (old_side, new_side) = (old.completed(new), new.completed(old));
-    let named = |factor: &str| old_side.0.iter().any(|(known, _)| known == factor);
-    let rest = |cell: &CellSummary| -> Vec<(String, Label)> {
-        let levels = cell.levels.iter();
-        levels
-            .filter(|(factor, _)| !named(factor))
-            .cloned()
+    let Compared { factor, old, new } = compared;
+    let (cells, rows) = (&execution.summary.cells, execution.summary.used());
+    let of_level = |label: &Label| -> Vec<(Vec<(String, Label)>, usize)> {
+        let level = (factor.clone(), label.clone());
+        let of_level = cells.iter().enumerate();
+        let of_level = of_level.filter(|(_, cell)| cell.levels.contains(&level));
+        let others = |cell: &CellSummary| {
+            let others = cell.levels.iter().filter(|(name, _)| name != factor);
+            others.cloned().collect()
+        };
+        of_level
+            .map(|(place, cell)| (others(cell), place))
             .collect()
     };
+    let [olds, news] = [old, new].map(of_level);
     let mut comparison = Comparison {
-        old: old_side.name(),
-        new: new_side.name(),
+        old: format!("{factor}={old}"),
+        new: format!("{factor}={new}"),
         same_blocks: !execution.summary.is_imported,
         is_within: true,
         threshold_pct,
@@ -177,12 +150,6 @@ pub fn within(
         command_line: execution.summary.command_line.clone(),
         ..Comparison::default()
     };
-    let (cells, rows) = (&execution.summary.cells, execution.summary.used());
-    let of_side = |side: &Side| -> Vec<(Vec<(String, Label)>, usize)> {
-        let of_side = cells.iter().enumerate().filter(|(_, cell)| side.has(cell));
-        of_side.map(|(place, cell)| (rest(cell), place)).collect()
-    };
-    let [olds, news] = [&old_side, &new_side].map(of_side);
     for (is_old, here, there) in [(true, &olds, &news), (false, &news, &olds)] {
         let there: BTreeSet<&Vec<_>> = there.iter().map(|(levels, _)| levels).collect();
         let alone = here.iter().filter(|(levels, _)| !there.contains(levels));

@@ -2,10 +2,8 @@
 
 use std::slice::from_ref;
 
-use bitcost_model::study::Label;
-
 use super::found::Comparison;
-use super::pairs::{Side, across, within};
+use super::pairs::{across, within};
 use crate::findings::Findings;
 use crate::metrics::Metric;
 use crate::summary::{Summary, shown_metrics};
@@ -33,10 +31,8 @@ pub fn compared_metrics(summaries: &[&Summary]) -> Vec<&'static Metric> {
 /// none.
 pub fn of_study(execution: &Findings, threshold_pct: f64) -> Option<Comparison> {
     let compared = execution.summary.study.compare.as_ref()?;
-    let side = |label: &Label| Side(vec![(compared.factor.clone(), label.clone())]);
     let metrics = compared_metrics(&[&execution.summary]);
-    let (old, new) = (side(&compared.old), side(&compared.new));
-    let found = within(execution, &old, &new, &metrics, threshold_pct);
+    let found = within(execution, compared, &metrics, threshold_pct);
     // The study's tables already say what became of the runs.
     Some(Comparison {
         run_remarks: Vec::new(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bitcost_render::explained::{explanation_folded, explanation_json, explanation_text};
 
 use crate::failure::Failure;
-use crate::opened::{self, Reading};
+use crate::opened;
 use crate::output;
 use crate::terminal::columns;
 
@@ -19,8 +19,6 @@ pub struct Arguments {
     /// Print one JSON document
     #[arg(short = 'J', long)]
     json: bool,
-    #[command(flatten)]
-    reading: Reading,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -28,7 +26,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(folder) => folder.clone(),
         None => opened::newest_folders::<1>()?[0].clone(),
     };
-    let found = opened::open(&folder, arguments.reading)?;
+    let found = opened::open(&folder)?;
     opened::say_caveats(std::slice::from_ref(&found));
     if arguments.json {
         return output::line(&format!("{:#}", explanation_json(&found.explanation)));

@@ -40,7 +40,7 @@ pub enum Verb {
     Report(report::Arguments),
     /// Explain what limited each cell, with the evidence
     Explain(explain::Arguments),
-    /// Compare two executions, or two cells of one
+    /// Compare two executions
     Compare(compare::Arguments),
     /// Find what makes a run faster or cheaper
     ///

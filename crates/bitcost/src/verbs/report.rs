@@ -8,7 +8,7 @@ use bitcost_render::html::page;
 
 use crate::failure::Failure;
 use crate::format::{maker, source};
-use crate::opened::{self, Reading};
+use crate::opened;
 use crate::options::judging::threshold;
 use crate::{files, output};
 
@@ -25,13 +25,11 @@ pub struct Arguments {
     /// Smallest change that counts as better or worse where executions are compared, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     threshold: f64,
-    #[command(flatten)]
-    reading: Reading,
 }
 
 /// Writes the file and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut found = opened::open_all(&arguments.folders, arguments.reading)?;
+    let mut found = opened::open_all(&arguments.folders)?;
     for one in &mut found {
         one.comparison = of_study(one, arguments.threshold);
     }

@@ -8,7 +8,7 @@ use bitcost_analysis::profile::folded;
 
 use crate::failure::Failure;
 use crate::format::Look;
-use crate::opened::{self, Reading};
+use crate::opened;
 use crate::outcome::say_answer;
 
 #[derive(clap::Args)]
@@ -23,14 +23,12 @@ pub struct Arguments {
     folded: Option<PathBuf>,
     #[command(flatten)]
     look: Look,
-    #[command(flatten)]
-    reading: Reading,
 }
 
 /// Prints them; a study ends with its answer, as when it was executed.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.look.check()?;
-    let mut found = opened::open_all(&arguments.folders, arguments.reading)?;
+    let mut found = opened::open_all(&arguments.folders)?;
     if let Some(path) = &arguments.folded {
         return write_folded(&found, path);
     }

@@ -1,4 +1,4 @@
-//! `bitcost compare` on recorded logs: which executions and cells are compared, and the errors if
+//! `bitcost compare` on recorded logs: which executions are compared, and the errors if
 //! none can be. Nothing is run.
 
 use bitcost_testkit::assert_says;
@@ -43,29 +43,12 @@ fn what_cannot_be_compared_is_said_with_what_can() {
     refused(
         place,
         &["a", "a"],
-        &["a is named twice", "bitcost compare FOLDER"],
+        &["a is named twice", "bitcost compare OLD NEW"],
     );
     refused(
         place,
         &["a", "many"],
         &["a folder that holds 2", "the newest: many/", "many/one"],
-    );
-    let sweep = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/fixtures/udp-size-sweep.csv"
-    );
-    let (code, folder, stderr) = bitcost(place, &["import", sweep]);
-    assert_eq!(code, Some(0), "{stderr}");
-    let sweep = folder.trim();
-    refused(
-        place,
-        &[sweep, "message_size_bytes=16"],
-        &["compared in pairs", "message_size_bytes=32"],
-    );
-    refused(
-        place,
-        &[sweep, "message_size=16", "32"],
-        &["did you mean `message_size_bytes=16`"],
     );
 }
 
@@ -108,5 +91,4 @@ fn an_execution_without_results_fails_where_worse_does() {
         Some(4),
         "an old side without a value cannot tell"
     );
-    refused(place.path(), &["old", "new", "old"], &["compared in pairs"]);
 }

@@ -35,7 +35,7 @@ pub enum StoreError {
         advice: String,
     },
     #[error(
-        "{path}:{line}: the log is damaged: this line {what}. It, or a line before it, was changed, removed, moved or added after the log was written. Restore the log from a copy; or add --damaged to `show`, `explain`, `compare` or `report`, which leaves out what cannot be verified"
+        "{path}:{line}: the log is damaged: this line {what}. It, or a line before it, was changed, removed, moved or added after the log was written. Restore the log from a copy, or keep the lines before it in another folder: head -n {} {path} >FOLDER/{LOG_NAME}", line - 1
     )]
     Damaged {
         path: PathBuf,

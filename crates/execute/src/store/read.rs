@@ -1,6 +1,5 @@
 //! Reads a log line by line, complete or truncated; each line is verified before it is used.
 
-use std::collections::BTreeSet;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +15,6 @@ use bitcost_model::ping::RttCheck;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::EndpointRecord;
 use bitcost_model::study::LabSpec;
-use bitcost_model::units::counted;
 use bitcost_study::limits::{LINE_BYTES, LONG_LINE_BYTES};
 use sha2::{Digest, Sha256};
 
@@ -30,14 +28,6 @@ pub struct Incomplete {
     pub bytes: usize,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Damaged {
-    #[default]
-    Refuse,
-    /// The line is left out and its number is kept ([`End::damaged`]).
-    LeaveOut,
-}
-
 /// A log on the disk, with the length that it had when it was opened: what is appended later is not
 /// read, and neither is another file that took its place.
 #[derive(Clone, Debug)]
@@ -45,12 +35,7 @@ pub struct LogFile {
     folder: PathBuf,
     facts: Metadata,
     length: u64,
-    damaged: Damaged,
-    /// Numbers of the lines that the first reading left out.
-    left_out: BTreeSet<usize>,
 }
-
-const NUMBERED: usize = 10;
 
 const CHUNK: usize = 1 << 18;
 
@@ -60,26 +45,10 @@ pub struct End {
     pub incomplete: Option<Incomplete>,
     /// Length of the complete lines, in bytes.
     pub whole_bytes: u64,
-    /// Numbers of the lines that were left out because they could not be verified or read, from 1.
-    pub damaged: Vec<usize>,
     pub(crate) chain: Chain,
 }
 
 impl End {
-    /// Caveats of the log itself, one sentence each.
-    pub fn caveats(&self) -> Vec<String> {
-        let numbers = self.damaged.iter().take(NUMBERED).map(usize::to_string);
-        let more = (self.damaged.len() > NUMBERED).then(|| "…".to_owned());
-        let numbers = numbers.chain(more).collect::<Vec<_>>().join(", ");
-        let lines = counted(self.damaged.len(), "line");
-        let caveat = (!self.damaged.is_empty()).then(|| {
-            format!(
-                "the log is damaged: {lines} could not be verified and are left out ({numbers}); their contents are missing"
-            )
-        });
-        caveat.into_iter().collect()
-    }
-
     /// The event of the next line, which ends in a line break, of the log at this path.
     fn event(&mut self, path: &Path, text: &[u8]) -> Result<Event, StoreError> {
         self.lines += 1;
@@ -128,7 +97,7 @@ pub struct Log {
 
 /// Reads the log in `folder` into memory, as tests do; the path may also be that of the log itself.
 pub fn read(folder: &Path) -> Result<Log, StoreError> {
-    let mut file = LogFile::open(folder, Damaged::Refuse)?;
+    let file = LogFile::open(folder)?;
     let mut events = Vec::new();
     let end = file.read(&mut |_, event| events.push(event))?;
     Ok(Log {
@@ -155,7 +124,7 @@ fn read_line(file: &mut impl BufRead, text: &mut Vec<u8>, most: u64) -> io::Resu
 
 impl LogFile {
     /// Finds the log in `folder`; the path may also be that of the log itself.
-    pub fn open(folder: &Path, damaged: Damaged) -> Result<LogFile, StoreError> {
+    pub fn open(folder: &Path) -> Result<LogFile, StoreError> {
         let is_no_folder = || folder.symlink_metadata().is_ok_and(|facts| !facts.is_dir());
         let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && is_no_folder();
         let folder = match named_log {
@@ -166,10 +135,7 @@ impl LogFile {
         let facts = open_regular(&path).and_then(|file| file.metadata());
         let facts = facts
             .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path, error }))?;
-        Ok(LogFile {
-            damaged,
-            ..LogFile::written(folder, facts)
-        })
+        Ok(LogFile::written(folder, facts))
     }
 
     /// The log in `folder`, which was just written.
@@ -178,8 +144,6 @@ impl LogFile {
             folder: folder.to_owned(),
             length: facts.len(),
             facts,
-            damaged: Damaged::Refuse,
-            left_out: BTreeSet::new(),
         }
     }
 
@@ -242,7 +206,7 @@ impl LogFile {
 
     /// Verifies each complete line and passes on its event with the line's number from 1, holding
     /// one line at a time.
-    pub fn read(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
+    pub fn read(&self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
         let (path, mut end) = (self.path(), End::default());
         self.lines(|text| {
             if text.last() != Some(&b'\n') {
@@ -252,15 +216,10 @@ impl LogFile {
                 });
                 return Ok(());
             }
-            match end.event(&path, text) {
-                Ok(event) => take(end.lines, event),
-                Err(error @ StoreError::OtherFormat { .. }) => return Err(error),
-                Err(error) if self.damaged == Damaged::Refuse => return Err(error),
-                Err(_) => end.damaged.push(end.lines),
-            }
+            let event = end.event(&path, text)?;
+            take(end.lines, event);
             Ok(())
         })?;
-        self.left_out = end.damaged.iter().copied().collect();
         Ok(end)
     }
 
@@ -293,7 +252,7 @@ impl Stored for LogFile {
             line += 1;
             let is_whole = text.last() == Some(&b'\n');
             let is_wanted = run_of_result(text).is_none_or(wanted);
-            if is_whole && is_wanted && !self.left_out.contains(&line) {
+            if is_whole && is_wanted {
                 parse(text).iter().for_each(|event| take(line, event));
             }
             Ok(())

@@ -199,7 +199,7 @@ fn another_processor_is_a_caveat() {
 
 #[test]
 fn within_an_execution_blocks_are_paired() {
-    let found = inside(&made(1.0), &[size(1024)], &[size(8192)]);
+    let found = inside(&made(1.0), size(1024), size(8192));
     assert_eq!(found.cells.len(), 2);
     assert_counts(&found, &[(Verdict::Better, 2)]);
     let first = &found.cells[0].changes[0];

@@ -4,7 +4,7 @@
 pub use std::collections::BTreeMap;
 
 use bitcost_analysis::compare::{self, Verdict, with_first};
-pub use bitcost_analysis::compare::{Comparison, Side, of_study};
+pub use bitcost_analysis::compare::{Comparison, of_study};
 pub use bitcost_analysis::findings::Findings;
 pub use bitcost_analysis::metrics::{Metric, RunView, metric};
 pub use bitcost_analysis::summary::Summary;
@@ -26,7 +26,7 @@ use bitcost_render::export::{Maker, Source};
 use bitcost_render::html::page;
 pub use bitcost_render::layout::TextOptions;
 use bitcost_render::report::of_summary;
-use bitcost_study::Study;
+use bitcost_study::{Compared, Study};
 pub use serde_json::{Value as Json, json};
 
 /// Checks how many changes have each of these verdicts.
@@ -436,10 +436,14 @@ pub fn throughput() -> [&'static Metric; 1] {
     metrics(["throughput_mbps"])
 }
 
-/// What the throughput of cells with the new levels is to that of those with the old levels.
-pub fn inside(events: &[Event], old: &[(String, Label)], new: &[(String, Label)]) -> Comparison {
-    let [old, new] = [old, new].map(|levels| Side(levels.to_vec()));
-    compare::within(&execution("x", events), &old, &new, &throughput(), 3.0)
+/// What the throughput of the cells with the new level of a factor is to that of those with the old one.
+pub fn inside(events: &[Event], old: (String, Label), new: (String, Label)) -> Comparison {
+    let compared = Compared {
+        factor: old.0,
+        old: old.1,
+        new: new.1,
+    };
+    compare::within(&execution("x", events), &compared, &throughput(), 3.0)
 }
 
 /// A run of these records, between hosts or on one.
