@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{EndpointDescription, Event};
+use bitcost_model::ping::RttCheck;
 use bitcost_model::study::{Cell, LabSpec};
 use bitcost_study::Study;
 
@@ -116,17 +117,29 @@ impl Destination {
 
     /// The hosts and their lab as the event that the log keeps.
     pub fn event(&self, study: &Study, prepared: &Prepared) -> Event {
+        let ends = (prepared.ends.clone(), prepared.shared_cpus);
+        self.place(study, ends, prepared.notes.clone(), prepared.rtt.clone())
+    }
+
+    /// As [`Destination::event`], with the endpoints and whether they share CPUs.
+    pub fn place(
+        &self,
+        study: &Study,
+        (endpoints, shared_cpus): (Vec<EndpointDescription>, bool),
+        notes: Vec<String>,
+        rtt: Option<RttCheck>,
+    ) -> Event {
         let (lab, hosts) = match self {
             Destination::Lab => (Some(Box::new(study.lab.clone())), None),
             Destination::Hosts(named) => (None, Some(named.spec.clone())),
         };
         Event::Prepared {
             lab,
-            endpoints: prepared.ends.clone(),
-            shared_cpus: prepared.shared_cpus,
-            notes: prepared.notes.clone(),
+            endpoints,
+            shared_cpus,
+            notes,
             hosts,
-            rtt: prepared.rtt.clone(),
+            rtt,
         }
     }
 

@@ -1,15 +1,19 @@
-//! The facts of a log that resuming needs, read in one pass.
+//! An execution that is resumed, as its log describes it: read in one pass, and compared with the present hosts.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::log::{Reader, nothing_measured};
-use bitcost_model::event::Event;
+use bitcost_model::event::{EndpointDescription, Event};
+use bitcost_model::machine::HostDescription;
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
+use crate::destination::Destination;
 use crate::error::ExecuteError;
+use crate::hosts::Named;
+use crate::progress::Progress;
 use crate::store::{End, LogFile};
 
 pub struct Logged {
@@ -90,7 +94,7 @@ impl Logged {
         };
         let checked = reader.clone().finish();
         checked.map_err(|error| usage(error.to_string()))?;
-        let study = Study::parse_with(&format!("{name}.toml"), &text, lab_text.as_deref())
+        let mut study = Study::parse_with(&format!("{name}.toml"), &text, lab_text.as_deref())
             .map_err(|error| ExecuteError::Usage(error.to_string()))?;
         if let Some(what) = study.plan_difference(&plan) {
             return Err(usage(format!(
@@ -103,6 +107,12 @@ impl Logged {
                     .into(),
             ));
         }
+        // The lab is the one of the log, with the changes that the command line made to it.
+        if let Some(Event::Prepared { lab: Some(lab), .. }) = &prepared
+            && lab.network.is_some()
+        {
+            study.lab = (**lab).clone();
+        }
         Ok(Logged {
             folder: log.folder().to_owned(),
             facts: log.facts().clone(),
@@ -114,5 +124,86 @@ impl Logged {
             end,
             reader,
         })
+    }
+
+    /// Where the execution is resumed: at the place where it began, or at `requested` if it was
+    /// interrupted before the place was logged.
+    pub fn destination(&self, requested: Destination) -> Result<Destination, ExecuteError> {
+        match (&self.prepared, requested) {
+            (Some(Event::Prepared { hosts: None, .. }), Destination::Hosts(_)) => Err(ExecuteError::Usage(
+                "the execution began in the embedded lab and can only be resumed there; leave out --sender and --receiver, or start a new execution".to_owned(),
+            )),
+            // The log of a mesh names how its hosts are reached.
+            (Some(Event::Prepared { hosts: Some(hosts), .. }), requested)
+                if matches!(requested, Destination::Lab) || self.study.mesh.is_some() =>
+            {
+                Named::from_log(hosts.clone()).map(|named| Destination::Hosts(Box::new(named)))
+            }
+            (_, requested) => Ok(requested),
+        }
+    }
+
+    /// The endpoints as this process sees them without an agent there: those on this machine are described anew, but for their
+    /// network and the agent's rights.
+    pub(crate) fn seen_here(&self, destination: &Destination) -> Vec<EndpointDescription> {
+        let Some(Event::Prepared { endpoints, .. }) = &self.prepared else {
+            return Vec::new();
+        };
+        let mut seen = endpoints.clone();
+        for (index, end) in seen.iter_mut().enumerate() {
+            if destination.is_local(index) {
+                let was = std::mem::take(&mut end.host);
+                end.host = HostDescription {
+                    device: was.device,
+                    sysctls: was.sysctls,
+                    governor: was.governor,
+                    bitcost_version: was.bitcost_version,
+                    is_root: was.is_root,
+                    ..bitcost_probe::host::describe()
+                };
+            }
+        }
+        seen
+    }
+
+    /// Checks that the endpoints are on the machines on which the execution began; a host of a mesh may be missing. The
+    /// names of named hosts must be the same, too, because two machines may be equal.
+    pub(crate) fn check_machines(
+        &self,
+        now: &[EndpointDescription],
+        progress: &mut dyn Progress,
+    ) -> Result<(), ExecuteError> {
+        let Some(Event::Prepared {
+            endpoints, hosts, ..
+        }) = &self.prepared
+        else {
+            return Ok(());
+        };
+        let mut differences = Vec::new();
+        for (index, was) in endpoints.iter().enumerate() {
+            let is = match self.study.mesh {
+                Some(_) => now.iter().find(|is| is.place == was.place),
+                None => now.get(index),
+            };
+            let Some(is) = is else {
+                let place = &was.place;
+                progress.message(&format!("{place} is missing now; its runs have no result"));
+                continue;
+            };
+            let role = is.role.name();
+            if hosts.is_some() && was.host.host_name != is.host.host_name {
+                let (was, is) = (&was.host.host_name, &is.host.host_name);
+                differences.push(format!("  {role}: host name: was {was}, is {is}"));
+            }
+            let of_host = is.host.differences(&was.host).into_iter();
+            differences.extend(of_host.map(|found| format!("  {role}: {found}")));
+        }
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let list = differences.join("\n");
+        Err(ExecuteError::Environment(format!(
+            "this is not the machine of the execution; start a new execution instead:\n{list}"
+        )))
     }
 }

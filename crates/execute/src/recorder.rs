@@ -151,16 +151,7 @@ impl<'a> Recorder<'a> {
             if is_known || !plan.cells[cell].conditions.mode_auto {
                 continue;
             }
-            let mut bench = Bench {
-                facts: prepared.facts(),
-                session: &mut prepared.session,
-                target: &mut self.target,
-                allows,
-                progress: &mut *self.progress,
-                rounds: 0,
-                last_ms: None,
-                last: None,
-            };
+            let mut bench = Bench::new(prepared, &mut self.target, allows, &mut *self.progress);
             let Some(found) = search(&mut bench, (study, plan, cell), lab)? else {
                 return Ok(());
             };

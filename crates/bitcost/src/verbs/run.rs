@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use bitcost_analysis::compare::of_study;
 use bitcost_controller::Ending;
 use bitcost_execute::store::USUAL_PARENT;
-use bitcost_execute::{Destination, Executed, Resume, Start};
+use bitcost_execute::{Destination, Executed, Logged, Start};
 use bitcost_study::Study;
 
 use crate::failure::Failure;
@@ -143,17 +143,16 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     arguments
         .backend
         .refuse("cannot be changed; leave it out with --resume")?;
-    let resumed = Resume::read(folder)?;
-    report_cut(resumed.end());
-    check_compares(resumed.study(), &arguments.judging)?;
-    let destination = resumed.destination(arguments.place.of_logged(resumed.study())?)?;
-    let how = (!arguments.no_calibration, arguments.trust);
-    Ok(resumed.execute(
-        &destination,
-        how,
-        |_| Ok(()),
-        output::command_line(),
-        stop,
-        &mut Live::default(),
-    )?)
+    let log = Logged::read(folder)?;
+    report_cut(&log.end);
+    check_compares(&log.study, &arguments.judging)?;
+    let destination = log.destination(arguments.place.of_logged(&log.study)?)?;
+    let mut progress = Live::default();
+    log.check_trust(&destination, arguments.trust, &mut progress)?;
+    let start = Start {
+        measures_constants: !arguments.no_calibration,
+        log: Some(&log),
+        ..Start::new(&log.study, &log.plan, &destination, output::command_line())
+    };
+    Ok(start.execute(stop, &mut progress)?)
 }

@@ -16,6 +16,7 @@ use bitcost_model::{Invalid, Unavailable};
 use bitcost_study::shuffled;
 
 use crate::error::ExecuteError;
+use crate::prepared::Prepared;
 use crate::progress::Progress;
 use crate::target::Target;
 
@@ -47,7 +48,25 @@ pub struct Last {
     events: Vec<Event>,
 }
 
-impl Bench<'_, '_> {
+impl<'a, 'b> Bench<'a, 'b> {
+    pub fn new(
+        prepared: &'a mut Prepared<'b>,
+        target: &'a mut Target,
+        allows: Allows,
+        progress: &'a mut dyn Progress,
+    ) -> Bench<'a, 'b> {
+        Bench {
+            facts: prepared.facts(),
+            session: &mut prepared.session,
+            target,
+            allows,
+            progress,
+            rounds: 0,
+            last_ms: None,
+            last: None,
+        }
+    }
+
     /// The conditions of a short run of a test with a change.
     ///
     /// # Errors

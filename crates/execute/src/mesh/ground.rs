@@ -14,7 +14,6 @@ use bitcost_model::record::Role;
 use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
 
-use super::job::{Job, possible};
 use crate::destination::Destination;
 use crate::embedded::BuiltLab;
 use crate::error::ExecuteError;
@@ -68,6 +67,29 @@ fn hosts_of(mesh: &Mesh) -> Result<Vec<Host>, ExecuteError> {
     Ok(hosts)
 }
 
+/// Refuses what the runs of a mesh cannot request.
+fn possible(plan: &Plan) -> Result<(), ExecuteError> {
+    let refused = plan.cells.iter().find_map(|cell| {
+        let conditions = &cell.conditions;
+        let all = [
+            (conditions.mode_auto, "mode = \"auto\""),
+            (
+                conditions.emulator_queue_limit.is_some(),
+                "emulator_queue_limit",
+            ),
+            (conditions.path_change.is_some(), "path_change"),
+            (conditions.moderation_us.is_some(), "moderation"),
+        ];
+        let mut there = all.into_iter().filter(|(is_there, _)| *is_there);
+        there.next().map(|(_, name)| name)
+    });
+    refused.map_or(Ok(()), |name| {
+        Err(ExecuteError::Usage(format!(
+            "the runs of a mesh have no {name}; leave it out, or study two hosts"
+        )))
+    })
+}
+
 /// The containers of agents, where the hosts are of a cluster.
 fn cluster(
     spec: &NamedHosts,
@@ -101,14 +123,14 @@ fn cluster(
 impl Ground {
     /// Starts an agent at each host; a host without one is reported, and the others go on.
     pub fn open(
-        job: &Job,
+        (study, mesh, plan): (&Study, &Mesh, &Plan),
+        destination: &Destination,
         stop: &AtomicBool,
         progress: &mut dyn Progress,
     ) -> Result<Ground, ExecuteError> {
-        let (study, mesh) = (job.study, job.mesh);
-        possible(job.plan)?;
-        job.destination.check(study)?;
-        let (way, places, notes) = match job.destination {
+        possible(plan)?;
+        destination.check(study)?;
+        let (way, places, notes) = match destination {
             Destination::Lab => {
                 let hosts: Vec<&str> = mesh.hosts.iter().map(String::as_str).collect();
                 let lab = BuiltLab::new(&study.lab, &hosts)?;
@@ -119,7 +141,7 @@ impl Ground {
             Destination::Hosts(named) => {
                 let hosts = hosts_of(mesh)?;
                 let places = hosts.iter().map(Host::place).collect();
-                let cluster = cluster(&named.spec, &hosts, job.plan, stop, progress)?;
+                let cluster = cluster(&named.spec, &hosts, plan, stop, progress)?;
                 let spec = Box::new(named.spec.clone());
                 (
                     Way::Hosts {
@@ -261,19 +283,8 @@ impl Ground {
     }
 
     pub fn event(&self, study: &Study, destination: &Destination) -> Event {
-        let (lab, hosts) = match destination {
-            Destination::Lab => (Some(Box::new(study.lab.clone())), None),
-            Destination::Hosts(named) => (None, Some(named.spec.clone())),
-        };
-        let ends = self.ends();
-        Event::Prepared {
-            lab,
-            shared_cpus: self.share_cpus(),
-            endpoints: ends,
-            notes: self.notes.clone(),
-            hosts,
-            rtt: None,
-        }
+        let (ends, notes) = (self.ends(), self.notes.clone());
+        destination.place(study, (ends, self.share_cpus()), notes, None)
     }
 
     /// Whether hosts are on one machine.
