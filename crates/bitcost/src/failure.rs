@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use bitcost_controller::ControllerError;
 use bitcost_execute::ExecuteError;
-use bitcost_execute::store::StoreError;
 use bitcost_lab::LabError;
 use bitcost_model::{Invalid, Unavailable};
 
@@ -107,4 +106,4 @@ macro_rules! as_of_execute {
     )+};
 }
 
-as_of_execute!(Invalid, Unavailable, LabError, StoreError, ControllerError);
+as_of_execute!(Invalid, Unavailable, LabError, ControllerError);

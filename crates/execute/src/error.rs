@@ -4,8 +4,6 @@ use bitcost_controller::ControllerError;
 use bitcost_lab::LabError;
 use bitcost_model::{Invalid, Unavailable};
 
-use crate::store::StoreError;
-
 /// Why a study could not be executed, sorted by what the user has to change.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExecuteError {
@@ -36,23 +34,6 @@ impl From<Unavailable> for ExecuteError {
 impl From<LabError> for ExecuteError {
     fn from(error: LabError) -> ExecuteError {
         ExecuteError::Environment(error.to_string())
-    }
-}
-
-impl From<StoreError> for ExecuteError {
-    fn from(error: StoreError) -> ExecuteError {
-        use StoreError::{
-            CannotRead, Damaged, NoSuchPath, NotAnEvent, NotAnExecution, OtherFormat,
-        };
-        match error {
-            CannotRead { .. }
-            | Damaged { .. }
-            | NotAnEvent { .. }
-            | NoSuchPath { .. }
-            | NotAnExecution { .. }
-            | OtherFormat { .. } => ExecuteError::Usage(error.to_string()),
-            error => ExecuteError::Environment(error.to_string()),
-        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::experiment::{Allows, Bench, search};
 use crate::logged::Logged;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
-use crate::store::{StoreError, Writer};
+use crate::store::Writer;
 use crate::target::Target;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl<'a> Recorder<'a> {
         logged: &Logged,
         command_line: Vec<String>,
         progress: &'a mut dyn Progress,
-    ) -> Result<Recorder<'a>, StoreError> {
+    ) -> Result<Recorder<'a>, ExecuteError> {
         progress.event(&Event::Planned {
             plan: logged.plan.clone(),
         });
@@ -77,7 +77,7 @@ impl<'a> Recorder<'a> {
         study: &Study,
         plan: &Plan,
         command_line: Vec<String>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), ExecuteError> {
         self.record(&Event::ExecutionBegan {
             format: FORMAT,
             bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -90,7 +90,7 @@ impl<'a> Recorder<'a> {
         self.record(&Event::Planned { plan: plan.clone() })
     }
 
-    pub fn record(&mut self, event: &Event) -> Result<(), StoreError> {
+    pub fn record(&mut self, event: &Event) -> Result<(), ExecuteError> {
         let place = self.target.append(event);
         // What cannot be written is printed all the same.
         self.reader.take(*place.as_ref().unwrap_or(&0), event);

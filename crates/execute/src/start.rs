@@ -17,7 +17,7 @@ use crate::logged::Logged;
 use crate::mesh::{Ground, make};
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder};
-use crate::store::{StoreError, Writer, stamped};
+use crate::store::{Writer, stamped};
 use crate::target::Target;
 
 pub struct Start<'a> {
@@ -62,7 +62,7 @@ impl<'a> Start<'a> {
         }
     }
 
-    fn target(&self) -> Result<Target, StoreError> {
+    fn target(&self) -> Result<Target, ExecuteError> {
         let Some(out) = self.out else {
             return Ok(Target::Memory(Vec::new()));
         };

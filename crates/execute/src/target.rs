@@ -8,7 +8,7 @@ use bitcost_model::event::Event;
 
 use crate::error::ExecuteError;
 use crate::findings::of_log;
-use crate::store::{StoreError, Writer};
+use crate::store::Writer;
 
 pub enum Target {
     Disk(Writer),
@@ -18,7 +18,7 @@ pub enum Target {
 
 impl Target {
     /// Appends an event; returns its place in the log.
-    pub fn append(&mut self, event: &Event) -> Result<usize, StoreError> {
+    pub fn append(&mut self, event: &Event) -> Result<usize, ExecuteError> {
         match self {
             Target::Disk(writer) => writer.append(event),
             Target::Memory(events) => {
@@ -38,7 +38,7 @@ impl Target {
     }
 
     /// The file, as it is now.
-    pub fn place(&self) -> Result<Option<LogPlace>, StoreError> {
+    pub fn place(&self) -> Result<Option<LogPlace>, ExecuteError> {
         match self {
             Target::Disk(writer) => Ok(Some(writer.log()?.place())),
             Target::Memory(_) => Ok(None),

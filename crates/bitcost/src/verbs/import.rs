@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use bitcost_execute::ExecuteError;
 use bitcost_execute::labs::{self, Options};
-use bitcost_execute::store::{StoreError, USUAL_PARENT, Writer, stamped};
+use bitcost_execute::store::{USUAL_PARENT, Writer, stamped};
 use bitcost_import::{Head, ImportError, Run};
 use bitcost_model::event::Event;
 use bitcost_model::units::counted;
@@ -65,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Writes the log; of its folder, and of those above it, nothing stays that was not there where that
 /// fails.
-fn write(parent: &Path, folder: &str, events: &[Event]) -> Result<PathBuf, StoreError> {
+fn write(parent: &Path, folder: &str, events: &[Event]) -> Result<PathBuf, ExecuteError> {
     let missing = parent.ancestors().take_while(|folder| !folder.exists());
     let missing: Vec<&Path> = missing.collect();
     let written = Writer::create(parent, folder, 0).and_then(|mut writer| {

@@ -3,22 +3,20 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::store::error::{LOG_NAME, StoreError};
+use crate::error::ExecuteError;
+use crate::store::error::LOG_NAME;
 
 /// The error for a path that is not an execution, with what it is; absent if it names nothing, or
 /// cannot be examined.
-pub(crate) fn strange(path: &Path) -> Option<StoreError> {
-    let error = |found: String, advice: &str| StoreError::NotAnExecution {
-        path: path.to_owned(),
-        found,
-        advice: advice.to_owned(),
-    };
+pub(crate) fn strange(path: &Path) -> Option<ExecuteError> {
+    let error = |found: String, advice: &str| no_execution(path, &found, advice);
     let is_absent = path.symlink_metadata().err();
     if is_absent.is_some_and(|error| error.kind() == ErrorKind::NotFound) {
-        return Some(StoreError::NoSuchPath {
-            path: path.to_owned(),
-            advice: instead(),
-        });
+        return Some(ExecuteError::Usage(format!(
+            "there is no file or folder `{}`{}",
+            path.display(),
+            instead()
+        )));
     }
     if path.is_file() {
         let bytes = path.metadata().map_or(0, |data| data.len());
@@ -93,7 +91,7 @@ fn executions(path: &Path, names: &[String]) -> Vec<PathBuf> {
 /// The most executions that the error for a folder with several names.
 const NAMED: usize = 3;
 
-fn of_executions(path: &Path, executions: &[PathBuf]) -> StoreError {
+fn of_executions(path: &Path, executions: &[PathBuf]) -> ExecuteError {
     let names: Vec<String> = executions
         .iter()
         .take(NAMED)
@@ -109,9 +107,13 @@ fn of_executions(path: &Path, executions: &[PathBuf]) -> StoreError {
             format!("; the newest: {}", names.join(", ")),
         ),
     };
-    StoreError::NotAnExecution {
-        path: path.to_owned(),
-        found,
-        advice,
-    }
+    no_execution(path, &found, &advice)
+}
+
+/// The error for a path that is something else; `advice` begins with a semicolon.
+fn no_execution(path: &Path, found: &str, advice: &str) -> ExecuteError {
+    ExecuteError::Usage(format!(
+        "{} is {found}, not an execution's folder, which holds a file {LOG_NAME}{advice}",
+        path.display()
+    ))
 }

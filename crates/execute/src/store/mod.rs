@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 pub use chain::{Chain, seal_again};
-pub use error::{LOG_NAME, StoreError};
+pub use error::LOG_NAME;
 pub use found::{USUAL_PARENT, newest};
 pub use read::{End, Incomplete, Log, LogFile, read};
 pub use write::{Writer, stamped};

@@ -18,8 +18,9 @@ use bitcost_model::study::LabSpec;
 use bitcost_study::limits::{LINE_BYTES, LONG_LINE_BYTES};
 use sha2::{Digest, Sha256};
 
+use crate::error::ExecuteError;
 use crate::store::chain::{Chain, hexadecimal, split};
-use crate::store::error::{LOG_NAME, StoreError};
+use crate::store::error::{LOG_NAME, cannot_read};
 use crate::store::found::strange;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,32 +51,34 @@ pub struct End {
 
 impl End {
     /// The event of the next line, which ends in a line break, of the log at this path.
-    fn event(&mut self, path: &Path, text: &[u8]) -> Result<Event, StoreError> {
+    fn event(&mut self, path: &Path, text: &[u8]) -> Result<Event, ExecuteError> {
         self.lines += 1;
         self.whole_bytes += text.len() as u64;
         let line = self.lines;
         if text.starts_with(b"{\"event\":\"execution_began\"") {
             check_format(path, text, line > 1)?;
         }
-        let path = path.to_owned();
-        let event = parse(text).map_err(|error| StoreError::NotAnEvent {
-            path: path.clone(),
-            line,
-            error,
+        let (path, before) = (path.display(), line - 1);
+        let event = parse(text).map_err(|error| {
+            ExecuteError::Usage(format!(
+                "{path}:{line}: not an event of a bitcost log: {error}; {before} lines before it could be read"
+            ))
         });
         let what = match split(text) {
             Some(parts) if self.chain.advance(parts) => return event,
             None if line == 1 && event.is_err() => return event,
-            Some(_) => "does not match its checksum".to_owned(),
-            None => "has no checksum".to_owned(),
+            Some(_) => "does not match its checksum",
+            None => "has no checksum",
         };
-        Err(StoreError::Damaged { path, line, what })
+        Err(ExecuteError::Usage(format!(
+            "{path}:{line}: the log is damaged: this line {what}. It, or a line before it, was changed, removed, moved or added after the log was written. Restore the log from a copy, or keep the lines before it in another folder: head -n {before} {path} >FOLDER/{LOG_NAME}"
+        )))
     }
 }
 
 /// Checks the format first, so that the error for a log of another one names that and not a strange
 /// line.
-fn check_format(path: &Path, text: &[u8], is_later: bool) -> Result<(), StoreError> {
+fn check_format(path: &Path, text: &[u8], is_later: bool) -> Result<(), ExecuteError> {
     #[derive(serde::Deserialize)]
     struct Head {
         format: u32,
@@ -84,8 +87,10 @@ fn check_format(path: &Path, text: &[u8], is_later: bool) -> Result<(), StoreErr
     if found == FORMAT && (is_later || split(text).is_some()) {
         return Ok(());
     }
-    let path = path.to_owned();
-    Err(StoreError::OtherFormat { path, found })
+    Err(ExecuteError::Usage(format!(
+        "{} is of log format {found} of another build, which was never released, and this bitcost reads format {FORMAT} with checksums alone; `bitcost show --format csv` of the build that wrote it keeps its figures",
+        path.display()
+    )))
 }
 
 #[derive(Clone, Debug)]
@@ -96,7 +101,7 @@ pub struct Log {
 }
 
 /// Reads the log in `folder` into memory, as tests do; the path may also be that of the log itself.
-pub fn read(folder: &Path) -> Result<Log, StoreError> {
+pub fn read(folder: &Path) -> Result<Log, ExecuteError> {
     let file = LogFile::open(folder)?;
     let mut events = Vec::new();
     let end = file.read(&mut |_, event| events.push(event))?;
@@ -124,7 +129,7 @@ fn read_line(file: &mut impl BufRead, text: &mut Vec<u8>, most: u64) -> io::Resu
 
 impl LogFile {
     /// Finds the log in `folder`; the path may also be that of the log itself.
-    pub fn open(folder: &Path) -> Result<LogFile, StoreError> {
+    pub fn open(folder: &Path) -> Result<LogFile, ExecuteError> {
         let is_no_folder = || folder.symlink_metadata().is_ok_and(|facts| !facts.is_dir());
         let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && is_no_folder();
         let folder = match named_log {
@@ -133,8 +138,8 @@ impl LogFile {
         };
         let path = folder.join(LOG_NAME);
         let facts = open_regular(&path).and_then(|file| file.metadata());
-        let facts = facts
-            .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path, error }))?;
+        let facts =
+            facts.map_err(|error| strange(folder).unwrap_or_else(|| cannot_read(&path, &error)))?;
         Ok(LogFile::written(folder, facts))
     }
 
@@ -169,12 +174,9 @@ impl LogFile {
     /// Passes on each line with its line break, one at a time, and what follows the last line break.
     fn lines(
         &self,
-        mut take: impl FnMut(&[u8]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let fail = |error| StoreError::CannotRead {
-            path: self.path(),
-            error,
-        };
+        mut take: impl FnMut(&[u8]) -> Result<(), ExecuteError>,
+    ) -> Result<(), ExecuteError> {
+        let fail = |error: io::Error| cannot_read(&self.path(), &error);
         let file = open_regular(&self.path()).map_err(fail)?;
         let identity = |facts: &Metadata| (facts.dev(), facts.ino());
         if identity(&file.metadata().map_err(fail)?) != identity(&self.facts) {
@@ -206,7 +208,7 @@ impl LogFile {
 
     /// Verifies each complete line and passes on its event with the line's number from 1, holding
     /// one line at a time.
-    pub fn read(&self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
+    pub fn read(&self, take: &mut dyn FnMut(usize, Event)) -> Result<End, ExecuteError> {
         let (path, mut end) = (self.path(), End::default());
         self.lines(|text| {
             if text.last() != Some(&b'\n') {
@@ -231,7 +233,7 @@ impl LogFile {
     }
 
     /// Length of the log in bytes and its SHA-256 in hexadecimal.
-    pub fn fingerprint(&self) -> Result<(u64, String), StoreError> {
+    pub fn fingerprint(&self) -> Result<(u64, String), ExecuteError> {
         let (mut hash, mut bytes) = (Sha256::new(), 0);
         self.lines(|text| {
             hash.update(text);

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use bitcost_model::event::Event;
 
+use crate::error::ExecuteError;
 use crate::store::chain::Chain;
-use crate::store::error::{LOG_NAME, StoreError};
+use crate::store::error::{LOG_NAME, cannot_read, cannot_write, in_use};
 use crate::store::read::{End, LogFile};
 
 /// Bytes that one run may add to a log: two endpoints, twenty samples, a few CPUs.
@@ -26,20 +27,15 @@ pub struct Writer {
 
 impl Writer {
     /// Creates `parent/name` (with `-2`, `-3` … if that exists) and an empty log in it.
-    pub fn create(parent: &Path, name: &str, runs: usize) -> Result<Writer, StoreError> {
-        let fail = |path: &Path| {
-            let path = path.to_owned();
-            move |error| StoreError::CannotWrite { path, error }
-        };
-        std::fs::create_dir_all(parent).map_err(fail(parent))?;
+    pub fn create(parent: &Path, name: &str, runs: usize) -> Result<Writer, ExecuteError> {
+        std::fs::create_dir_all(parent).map_err(|error| cannot_write(parent, &error))?;
         check_room(parent, runs)?;
-        let folder = new_folder(parent, name).map_err(fail(&parent.join(name)))?;
+        let folder =
+            new_folder(parent, name).map_err(|error| cannot_write(&parent.join(name), &error))?;
         let path = folder.join(LOG_NAME);
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(fail(&path))?;
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create_new(true).open(&path);
+        let file = file.map_err(|error| cannot_write(&path, &error))?;
         let writer = Writer {
             folder,
             file,
@@ -53,12 +49,9 @@ impl Writer {
 
     /// Continues a log that was read. The incomplete line at its end is removed when the first
     /// event is appended.
-    pub fn resume(folder: &Path, end: &End) -> Result<Writer, StoreError> {
+    pub fn resume(folder: &Path, end: &End) -> Result<Writer, ExecuteError> {
         let path = folder.join(LOG_NAME);
-        let fail = |error| StoreError::CannotWrite {
-            path: path.clone(),
-            error,
-        };
+        let fail = |error: io::Error| cannot_write(&path, &error);
         let file = bitcost_sys::files::open_regular(&path, OpenOptions::new().append(true))
             .map_err(fail)?;
         let whole_bytes = end.incomplete.as_ref().map(|_| end.whole_bytes);
@@ -72,16 +65,16 @@ impl Writer {
         writer.lock()?;
         let rest = end.incomplete.as_ref().map_or(0, |cut| cut.bytes as u64);
         if writer.file.metadata().map_err(fail)?.len() != end.whole_bytes + rest {
-            return Err(StoreError::InUse(path));
+            return Err(in_use(&path));
         }
         Ok(writer)
     }
 
-    fn lock(&self) -> Result<(), StoreError> {
+    fn lock(&self) -> Result<(), ExecuteError> {
         let path = self.folder.join(LOG_NAME);
         self.file.try_lock().map_err(|refused| match refused {
-            TryLockError::WouldBlock => StoreError::InUse(path),
-            TryLockError::Error(error) => StoreError::CannotWrite { path, error },
+            TryLockError::WouldBlock => in_use(&path),
+            TryLockError::Error(error) => cannot_write(&path, &error),
         })
     }
 
@@ -89,29 +82,25 @@ impl Writer {
         &self.folder
     }
 
-    pub fn log(&self) -> Result<LogFile, StoreError> {
+    pub fn log(&self) -> Result<LogFile, ExecuteError> {
         let path = self.folder.join(LOG_NAME);
         let facts = self.file.metadata();
-        let facts = facts.map_err(|error| StoreError::CannotRead { path, error })?;
+        let facts = facts.map_err(|error| cannot_read(&path, &error))?;
         Ok(LogFile::written(&self.folder, facts))
     }
 
     /// Appends an event as one line. An event that ends a run is on the disk before this returns.
     /// Intermediate readings are not appended, because the run's record has them. Returns the
     /// number of the log's lines, which is that of the event's line.
-    pub fn append(&mut self, event: &Event) -> Result<usize, StoreError> {
+    pub fn append(&mut self, event: &Event) -> Result<usize, ExecuteError> {
         let is_live_only = matches!(event, Event::Progress { .. } | Event::Reconnecting { .. });
         if is_live_only {
             return Ok(self.lines);
         }
         self.lines += 1;
-        let written = self
-            .write_line(event)
-            .map_err(|error| StoreError::CannotWrite {
-                path: self.folder.join(LOG_NAME),
-                error,
-            });
-        written.map(|()| self.lines)
+        let written = self.write_line(event);
+        written.map_err(|error| cannot_write(&self.folder.join(LOG_NAME), &error))?;
+        Ok(self.lines)
     }
 
     fn write_line(&mut self, event: &Event) -> io::Result<()> {
@@ -151,7 +140,7 @@ fn new_folder(parent: &Path, name: &str) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-fn check_room(folder: &Path, runs: usize) -> Result<(), StoreError> {
+fn check_room(folder: &Path, runs: usize) -> Result<(), ExecuteError> {
     let Ok(disk) = rustix::fs::statvfs(folder) else {
         return Ok(());
     };
@@ -160,9 +149,10 @@ fn check_room(folder: &Path, runs: usize) -> Result<(), StoreError> {
     if free >= needed {
         return Ok(());
     }
-    Err(StoreError::TooFull {
-        path: folder.to_owned(),
-        free_mib: free >> 20,
-        needed_mib: needed.div_ceil(1 << 20),
-    })
+    Err(ExecuteError::Environment(format!(
+        "{} has {} MiB free, and the log of this execution may need {} MiB; choose another place with --out FOLDER",
+        folder.display(),
+        free >> 20,
+        needed.div_ceil(1 << 20)
+    )))
 }
