@@ -22,6 +22,12 @@ pub enum Destination {
     Hosts(Box<Named>),
 }
 
+impl From<Named> for Destination {
+    fn from(named: Named) -> Destination {
+        Destination::Hosts(Box::new(named))
+    }
+}
+
 impl Destination {
     /// Starts the agents, and checks that every cell is possible there.
     pub fn prepare<'a>(

@@ -19,23 +19,19 @@ pub struct NamedLab {
     pub lab: Imported,
 }
 
-const NOTHING_DELAYS: &str = "has no effect: nothing in this lab delays, loses, reorders or duplicates packets; leave it out, or name a topology that does, such as lab15";
-
 /// Makes the links of a lab use this emulator.
-pub fn set_delay_backend(topology: &mut Topology, backend: DelayBackend) -> Result<(), Invalid> {
-    if !topology.ends().any(|end| end.egress.needs_emulator()) {
-        return Err(Invalid(NOTHING_DELAYS.to_owned()));
+pub fn set_delay_backend(
+    topology: Option<&mut Topology>,
+    backend: DelayBackend,
+) -> Result<(), Invalid> {
+    let delays = |topology: &Topology| topology.ends().any(|end| end.egress.needs_emulator());
+    match topology.filter(|topology| delays(topology)) {
+        Some(topology) => topology.delay_backend = backend,
+        None => {
+            return Err(Invalid("has no effect: nothing in this lab delays, loses, reorders or duplicates packets; leave it out, or name a topology that does, such as lab15".to_owned()));
+        }
     }
-    topology.delay_backend = backend;
     Ok(())
-}
-
-/// As [`set_delay_backend`], for the lab of a study.
-pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<(), Invalid> {
-    match &mut lab.network {
-        Some(network) => set_delay_backend(network, backend),
-        None => Err(Invalid(NOTHING_DELAYS.to_owned())),
-    }
 }
 
 /// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit, for which

@@ -137,7 +137,7 @@ impl Logged {
             (Some(Event::Prepared { hosts: Some(hosts), .. }), requested)
                 if matches!(requested, Destination::Lab) || self.study.mesh.is_some() =>
             {
-                Named::from_log(hosts.clone()).map(|named| Destination::Hosts(Box::new(named)))
+                Named::from_log(hosts.clone()).map(Destination::from)
             }
             (_, requested) => Ok(requested),
         }

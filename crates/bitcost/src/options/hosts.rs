@@ -44,19 +44,17 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// The named hosts; absent if none was named and the endpoints are in the embedded lab.
-    /// `receiver` stands for --receiver.
-    pub fn named(
+    /// The named hosts; the embedded lab if none was named. `receiver` stands for --receiver.
+    pub fn destination(
         &self,
         receiver: Option<&str>,
         receiver_address: Option<IpAddr>,
-    ) -> Result<Option<Named>, Failure> {
-        let given = receiver.map(Host::parse).transpose();
-        let given = given?;
+    ) -> Result<Destination, Failure> {
+        let given = receiver.map(Host::parse).transpose()?;
         if !self.are_named() && given.is_none() {
             let address = receiver_address.map(|_| "--receiver-address");
             let why = "needs named hosts; name one with --receiver HOST or --sender HOST";
-            return refuse(self.given().chain(address), why).map(|()| None);
+            return refuse(self.given().chain(address), why).map(|()| Destination::Lab);
         }
         let receiver = given.or_else(|| self.receiver.clone());
         let or_local = |host: Option<Host>| host.unwrap_or(Host::Local);
@@ -65,11 +63,11 @@ impl HostOptions {
             receiver_address,
             ..self.spec()?
         };
-        Ok(Some(Named::new(spec, sender, receiver)))
+        Ok(Named::new(spec, sender, receiver).into())
     }
 
     /// This machine and the iperf3 server at `server`, which stands for --receiver.
-    pub fn with_iperf3(&self, server: Option<&str>) -> Result<Named, Failure> {
+    pub fn with_iperf3(&self, server: Option<&str>) -> Result<Destination, Failure> {
         let receiver = self.receiver.as_ref();
         let named = receiver.map(|host| host.node().unwrap_or_else(|| "localhost".to_owned()));
         let server = server.or(named.as_deref()).ok_or_else(|| {
@@ -86,7 +84,7 @@ impl HostOptions {
             "needs bitcost at both ends; with --peer iperf3 the other end is the server",
         )?;
         let receiver = Host::parse_iperf3(server)?;
-        Ok(Named::new(self.spec()?, Host::Local, receiver))
+        Ok(Named::new(self.spec()?, Host::Local, receiver).into())
     }
 
     /// How hosts are reached, and their interfaces, without their places.
@@ -150,7 +148,7 @@ impl HostOptions {
             kubernetes: kubernetes.map(Box::new),
             ..self.spec()?
         };
-        Ok(Destination::Hosts(Box::new(Named::from_log(spec)?)))
+        Ok(Named::from_log(spec)?.into())
     }
 
     /// The options that were given of those that say how named hosts are reached.

@@ -3,7 +3,6 @@
 use bitcost_execute::labs;
 use bitcost_model::Invalid;
 use bitcost_model::shaping::DelayBackend;
-use bitcost_model::study::LabSpec;
 use bitcost_model::topology::Topology;
 
 use crate::failure::Failure;
@@ -22,13 +21,8 @@ fn backend(text: &str) -> Result<DelayBackend, String> {
 
 impl Backend {
     /// Makes a lab use the requested emulator, if the user requested one.
-    pub fn apply(self, topology: &mut Topology) -> Result<(), Failure> {
+    pub fn apply(self, topology: Option<&mut Topology>) -> Result<(), Failure> {
         self.with(|backend| labs::set_delay_backend(topology, backend))
-    }
-
-    /// As [`Backend::apply`], for the lab of a study.
-    pub fn apply_to(self, lab: &mut LabSpec) -> Result<(), Failure> {
-        self.with(|backend| labs::set_delay_backend_of(lab, backend))
     }
 
     /// Refuses a requested emulator in places where none can be chosen.

@@ -2,7 +2,6 @@
 
 pub mod against;
 pub mod daily;
-pub mod form;
 pub mod gates;
 pub mod hosts;
 pub mod judging;

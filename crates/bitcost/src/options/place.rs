@@ -103,9 +103,6 @@ impl Place {
         if let Some(mesh) = &study.mesh {
             return self.ends.of_mesh(mesh, None, None);
         }
-        let named = self.ends.named(None, self.receiver_address)?;
-        Ok(named.map_or(Destination::Lab, |named| {
-            Destination::Hosts(Box::new(named))
-        }))
+        self.ends.destination(None, self.receiver_address)
     }
 }

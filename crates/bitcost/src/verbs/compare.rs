@@ -11,10 +11,19 @@ use bitcost_render::document::value;
 
 use crate::failure::Failure;
 use crate::opened;
-use crate::options::form::{Form, Printed};
 use crate::options::judging::Judging;
 use crate::options::repeats::compared_options;
 use crate::output;
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Form {
+    /// Tables for people
+    Text,
+    /// Markdown, for pull requests
+    Md,
+    /// JSON
+    Json,
+}
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -33,8 +42,12 @@ pub struct Arguments {
     /// Metrics to compare, by name, separated by commas [default: those of the study's table]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     metric: Vec<String>,
-    #[command(flatten)]
-    printed: Printed,
+    /// Print one JSON document; same as --format json
+    #[arg(short = 'J', long, conflicts_with = "format")]
+    json: bool,
+    /// Output format
+    #[arg(long, value_name = "FORM", value_enum, default_value = "text")]
+    format: Form,
     /// Print every figure, and not only those that changed
     #[arg(long)]
     all: bool,
@@ -55,8 +68,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {
-    let (form, has_cells) = (arguments.printed.form(), !comparison.cells.is_empty());
-    match form {
+    let has_cells = !comparison.cells.is_empty();
+    match arguments.format {
+        _ if arguments.json => output::print(&format!("{:#}\n", value(comparison))),
         Form::Json => output::print(&format!("{:#}\n", value(comparison))),
         Form::Md => output::print(&markdown(&blocks(comparison, arguments.all))),
         Form::Text if has_cells => output::blocks(&blocks(comparison, arguments.all)),

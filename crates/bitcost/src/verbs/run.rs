@@ -129,7 +129,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         Destination::Hosts(_) => arguments
             .backend
             .refuse("is for labs; leave it out between named hosts")?,
-        Destination::Lab => arguments.backend.apply_to(&mut study.lab)?,
+        Destination::Lab => arguments.backend.apply(study.lab.network.as_mut())?,
     }
     let start = Start {
         measures_constants: !arguments.no_calibration,

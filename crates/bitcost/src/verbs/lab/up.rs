@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let NamedLab { name, lab } = labs::find(&arguments.lab, options)?;
     let mut topology = lab.topology;
-    arguments.backend.apply(&mut topology)?;
+    arguments.backend.apply(Some(&mut topology))?;
     bitcost_execute::check_restored()?;
     lab.warnings
         .iter()

@@ -27,60 +27,49 @@ const UDP_HEADERS_BYTES: u32 = 28;
 const ETHERNET_DATAGRAM_BYTES: u32 = 1460;
 
 /// Settings, each with its value as it is typed.
-type Pairs = Vec<(&'static Setting, String)>;
+pub type Pairs = Vec<(&'static Setting, String)>;
 
-pub struct Typed {
-    pub settings: Pairs,
-    pub conditions: Conditions,
-}
-
-impl Typed {
-    pub fn new(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<Typed, Failure> {
-        let workload = arguments.test;
-        // The limits of the interfaces of named hosts are known only when the hosts are reached.
-        let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
-        let mut settings = defaults(arguments, mtu_bytes);
-        settings.extend(arguments.run.all());
-        let mut conditions = Conditions::of(workload);
-        for (setting, value) in &settings {
-            setting
-                .set_text(&mut conditions, value)
-                .map_err(|why| refused(setting, value, &why))?;
-        }
-        refuse_sizes(arguments, workload)?;
-        foreign::netperf_length(&output::command_line()[1..])
-            .map_or(Ok(()), |why| Err(Failure::Usage(why)))?;
-        conditions.check(mtu_bytes).map_err(impossible)?;
-        refuse_named_modes(arguments, &conditions)?;
-        match arguments.is_with_iperf3() {
-            true => request::check(&conditions)?,
-            false => stamp(&mut settings, &mut conditions, mtu_bytes),
-        }
-        refuse_slow(&conditions, lab.map(|lab| lab.mtu_bytes), "--rate")?;
-        match lab {
-            Some(lab) => {
-                let path = lab.path();
-                let bdp_bytes = path.as_ref().and_then(|path| path.bdp_bytes());
-                size_tcp_buffers(&mut conditions.clone(), bdp_bytes)?;
-                conditions.check_in_lab(mtu_bytes)?;
-            }
-            None if conditions.emulator_queue_limit.is_some() => {
-                let why =
-                    "--set emulator_queue_limit is for labs; leave it out between named hosts";
-                return Err(Failure::Usage(why.to_owned()));
-            }
-            None if conditions.moderation_us.is_some() => {
-                let why =
-                    "--set moderation is for labs; between named hosts use --set coalesce=VALUE";
-                return Err(Failure::Usage(why.to_owned()));
-            }
-            None => {}
-        }
-        Ok(Typed {
-            settings,
-            conditions,
-        })
+/// What was typed, after the defaults of a test, and what it gives, which is possible in the lab.
+pub fn typed(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<(Pairs, Conditions), Failure> {
+    let workload = arguments.test;
+    // The limits of the interfaces of named hosts are known only when the hosts are reached.
+    let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
+    let mut settings = defaults(arguments, mtu_bytes);
+    settings.extend(arguments.run.all());
+    let mut conditions = Conditions::of(workload);
+    for (setting, value) in &settings {
+        setting
+            .set_text(&mut conditions, value)
+            .map_err(|why| refused(setting, value, &why))?;
     }
+    refuse_sizes(arguments, workload)?;
+    foreign::netperf_length(&output::command_line()[1..])
+        .map_or(Ok(()), |why| Err(Failure::Usage(why)))?;
+    conditions.check(mtu_bytes).map_err(impossible)?;
+    refuse_named_modes(arguments, &conditions)?;
+    match arguments.is_with_iperf3() {
+        true => request::check(&conditions)?,
+        false => stamp(&mut settings, &mut conditions, mtu_bytes),
+    }
+    refuse_slow(&conditions, lab.map(|lab| lab.mtu_bytes), "--rate")?;
+    match lab {
+        Some(lab) => {
+            let path = lab.path();
+            let bdp_bytes = path.as_ref().and_then(|path| path.bdp_bytes());
+            size_tcp_buffers(&mut conditions.clone(), bdp_bytes)?;
+            conditions.check_in_lab(mtu_bytes)?;
+        }
+        None if conditions.emulator_queue_limit.is_some() => {
+            let why = "--set emulator_queue_limit is for labs; leave it out between named hosts";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        None if conditions.moderation_us.is_some() => {
+            let why = "--set moderation is for labs; between named hosts use --set coalesce=VALUE";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        None => {}
+    }
+    Ok((settings, conditions))
 }
 
 /// The defaults of a test.

@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use bitcost_execute::{Destination, Executed, Experiment, Progress, Start, labs};
 use bitcost_iperf3::client::request;
+use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::Lengths;
-use bitcost_model::study::{LabSpec, UntilInterval};
 use bitcost_study::{Single, Study};
 
 use super::arguments::Arguments;
-use super::conditions::Typed;
+use super::conditions::typed;
 use crate::failure::Failure;
 use crate::options::order::new_seed;
 use crate::output;
@@ -18,12 +18,8 @@ use crate::output;
 pub struct Test<'a> {
     pub arguments: &'a Arguments,
     pub destination: Destination,
-    /// The embedded lab; absent between named hosts.
-    pub lab: Option<LabSpec>,
-    pub typed: Typed,
-    pub least_runs: u32,
-    /// The rule that ends the repeats; absent for one run.
-    pub until: Option<UntilInterval>,
+    pub conditions: Conditions,
+    pub study: Study,
 }
 
 impl Test<'_> {
@@ -34,59 +30,46 @@ impl Test<'_> {
             true => None,
             false => hosts.in_running_lab(host)?,
         };
-        let named = match &running {
-            Some(_) => None,
-            None if is_with_iperf3 => Some(hosts.with_iperf3(host)?),
-            None => hosts.named(host, None)?,
+        let destination = match &running {
+            Some(_) => Destination::Lab,
+            None if is_with_iperf3 => hosts.with_iperf3(host)?,
+            None => hosts.destination(host, None)?,
         };
-        let lab = match (&named, running) {
-            (Some(_), _) => {
+        let lab = match (&destination, running) {
+            (Destination::Hosts(_), _) => {
                 arguments
                     .backend
                     .refuse("is for labs; leave it out between named hosts")?;
                 None
             }
-            (None, Some(lab)) => {
+            (Destination::Lab, Some(lab)) => {
                 arguments.refuse_in_running_lab()?;
                 Some(lab)
             }
-            (None, None) => {
+            (Destination::Lab, None) => {
                 let mut lab = labs::spec(arguments.topology(), arguments.mtu)?;
-                arguments.backend.apply_to(&mut lab)?;
+                arguments.backend.apply(lab.network.as_mut())?;
                 Some(lab)
             }
         };
-        let typed = Typed::new(arguments, lab.as_ref())?;
-        let rule = arguments.repeats.rule(&typed.conditions)?;
-        let (least_runs, until) = rule.map_or((1, None), |(least, rule)| (least, Some(rule)));
+        let (settings, conditions) = typed(arguments, lab.as_ref())?;
+        let rule = arguments.repeats.rule(&conditions)?;
+        let (runs, until) = rule.map_or((1, None), |(least, rule)| (least, Some(rule)));
+        let single = Single {
+            conditions: &conditions,
+            settings: &settings,
+            lab: lab.as_ref(),
+            runs,
+            until: until.as_ref(),
+        };
+        let mut study = single.study()?;
+        arguments.profile.apply(&mut study);
         Ok(Test {
             arguments,
-            destination: named.map_or(Destination::Lab, |named| {
-                Destination::Hosts(Box::new(named))
-            }),
-            lab,
-            typed,
-            least_runs,
-            until,
+            destination,
+            conditions,
+            study,
         })
-    }
-
-    pub fn study(&self) -> Result<Study, Failure> {
-        let single = Single {
-            conditions: &self.typed.conditions,
-            settings: &self.typed.settings,
-            lab: self.lab.as_ref(),
-            runs: self.least_runs,
-            until: self.until.as_ref(),
-        };
-        Ok(single.study()?)
-    }
-
-    pub fn lengths(&self) -> Lengths {
-        Lengths {
-            blocks: self.until.as_ref().map(|until| until.max_blocks),
-            ..Lengths::default()
-        }
     }
 
     pub fn execute(

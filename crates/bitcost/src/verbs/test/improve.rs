@@ -40,7 +40,7 @@ pub fn run(mut options: Arguments) -> Result<(), Failure> {
 
 /// Refuses conditions in which a step cannot be compared with the next.
 fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
-    let conditions = &test.typed.conditions;
+    let conditions = &test.conditions;
     let has_cost = conditions.direction != Direction::Both && conditions.background.is_empty();
     let why = if test.arguments.prove {
         "--prove cannot be used with `improve`, which proves the bottleneck in every step"
@@ -48,7 +48,7 @@ fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
         "--against, --fail-under and --fail-over-cost are for `bitcost test`; `improve` compares each change itself"
     } else if conditions.bound().is_some() {
         "the runs of `improve` end after a time; leave out the number of bytes, messages or transactions"
-    } else if test.until.is_some() {
+    } else if test.study.until.is_some() {
         "--until-interval cannot be used with `improve`, which repeats runs until they decide"
     } else if conditions.mode_auto {
         "--mode auto cannot be used with `improve`, which tries the modes itself"

@@ -29,20 +29,21 @@ const LEAST: u32 = 5;
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let test = Test::new(arguments)?;
-    let (look, conditions) = (&arguments.look, &test.typed.conditions);
-    if arguments.prove || test.until.is_some() {
+    let (look, conditions) = (&arguments.look, &test.conditions);
+    if arguments.prove || test.study.until.is_some() {
         let why = "--against cannot be used with --prove and --until-interval; --budget is how long it measures";
         return Err(Failure::Usage(why.to_owned()));
     }
     look.check_test(true, arguments.no_log, conditions)?;
-    let mut study = arguments.against.apply(test.study()?)?;
+    let mut study = arguments.against.apply(test.study.clone())?;
     arguments.profile.apply(&mut study);
     let blocks = Some(blocks(&study, arguments.budget.unwrap_or(BUDGET))?);
     let lengths = Lengths {
         blocks,
         ..Lengths::default()
     };
-    let mtu_bytes = test.lab.as_ref().map(|lab| lab.mtu_bytes);
+    let lab = test.destination.lab(&study);
+    let mtu_bytes = lab.map(|lab| lab.mtu_bytes);
     for cell in study.cells() {
         refuse_slow(&cell.conditions, mtu_bytes, "--rate")?;
         if arguments.is_with_iperf3() {

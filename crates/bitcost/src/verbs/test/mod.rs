@@ -14,6 +14,7 @@ use bitcost_analysis::cells::Status;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_execute::Experiment;
+use bitcost_model::plan::Lengths;
 
 use crate::failure::Failure;
 use crate::format::Look;
@@ -52,14 +53,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     let arguments = test.arguments;
     let stop = stop_on_signals()?;
-    arguments.look.check_test(
-        test.until.is_some(),
-        arguments.no_log,
-        &test.typed.conditions,
-    )?;
-    let mut study = test.study()?;
-    arguments.profile.apply(&mut study);
-    let look = &arguments.look;
+    let (study, look) = (&test.study, &arguments.look);
+    look.check_test(study.until.is_some(), arguments.no_log, &test.conditions)?;
     let is_improved = matches!(experiment, Some(Experiment::Improve(..)));
     let mut lines = match is_improved {
         true => Lines::silent(&stop),
@@ -69,7 +64,11 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
         output::say("step 0: the test as it is");
     }
     lines.is_stamped = arguments.timestamps;
-    let executed = test.execute(&study, test.lengths(), experiment, &stop, &mut lines)?;
+    let lengths = Lengths {
+        blocks: study.until.as_ref().map(|until| until.max_blocks),
+        ..Lengths::default()
+    };
+    let executed = test.execute(study, lengths, experiment, &stop, &mut lines)?;
     let folder = executed.folder;
     if let (Err(_), Ok(findings)) = (&executed.ending, &executed.findings) {
         // What was measured, and could not be written.
@@ -80,7 +79,7 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
         .inspect_err(|_| folder.as_deref().into_iter().for_each(opened::say_place))?;
     let findings = executed.findings?;
     // A run of several is left out where it is stopped, and its log is kept.
-    let has_begun = test.until.is_some() && has_measured(&findings);
+    let has_begun = study.until.is_some() && has_measured(&findings);
     let is_empty = !is_improved && !lines.has_run && !has_begun;
     if ending == Ending::Interrupted && is_empty && lines.printed.is_ok() {
         opened::remove(&findings);
