@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use bitcost_model::Unavailable;
 use bitcost_model::protocol::{Peer, Receiving};
-use bitcost_model::record::Role;
 
 use crate::error::AgentEnd;
 
@@ -32,7 +31,7 @@ pub struct Endpoint {
     /// it tells the user something while it runs.
     pub tells_user: bool,
     /// Turns the command into an agent; absent: the command starts as an agent.
-    pub bootstrap: Option<Arc<dyn Bootstrap>>,
+    pub bootstrap: Option<Bootstrap>,
     /// The time for which a lost agent is restarted repeatedly; zero: one attempt.
     pub patience: Duration,
     /// The time that the agent may take in all to start and greet.
@@ -76,31 +75,13 @@ pub type Start = dyn FnMut() -> Result<Command, Unavailable>;
 /// standard error.
 pub type Explain = Arc<dyn Fn(Option<i32>, &str) -> String + Send + Sync>;
 
-/// Turns a command, such as a shell on another host, into an agent.
-pub trait Bootstrap: Send + Sync {
-    /// Runs a handshake over the command's input and output, after which it is an agent. Calls
-    /// `alive` whenever the other side has answered.
-    ///
-    /// # Errors
-    /// A sentence; [`AgentEnd::OutputEnded`] is replaced by how the command ended.
-    fn run(
-        &self,
-        input: &mut dyn Write,
-        output: &mut dyn BufRead,
-        alive: &mut dyn FnMut(),
-    ) -> Result<(), AgentEnd>;
-}
+/// Turns a command, such as a shell on another host, into an agent, by a handshake over its input and output; calls the
+/// function whenever the other side has answered. [`AgentEnd::OutputEnded`] is replaced by how the command ended.
+pub type Bootstrap = Arc<
+    dyn Fn(&mut dyn Write, &mut dyn BufRead, &mut dyn FnMut()) -> Result<(), AgentEnd>
+        + Send
+        + Sync,
+>;
 
-pub struct Endpoints {
-    pub sender: Endpoint,
-    pub receiver: Endpoint,
-}
-
-impl Endpoints {
-    pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
-        match role {
-            Role::Sender => &mut self.sender,
-            Role::Receiver => &mut self.receiver,
-        }
-    }
-}
+/// The hosts of the sender and of the receiver.
+pub type Endpoints = [Endpoint; 2];

@@ -83,14 +83,7 @@ fn timed_out(role: Role, what: &str) -> RunError {
 
 pub const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
-pub(crate) fn slot(role: Role) -> usize {
-    match role {
-        Role::Sender => 0,
-        Role::Receiver => 1,
-    }
-}
-
-pub fn hello() -> ToAgent {
+fn hello() -> ToAgent {
     ToAgent::Hello {
         protocol: PROTOCOL,
         version: VERSION.to_owned(),
@@ -98,7 +91,7 @@ pub fn hello() -> ToAgent {
 }
 
 /// Refuses an agent that greets with another version of the control protocol.
-pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
+fn check_version(protocol: u32, version: &str) -> Result<(), String> {
     match protocol {
         PROTOCOL => Ok(()),
         _ => Err(format!(
@@ -108,12 +101,24 @@ pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
 }
 
 impl<'a> Pair<'a> {
+    /// Starts both agents.
     pub fn open(
         transport: Box<dyn Transport>,
         endpoints: Endpoints,
         stop: &'a AtomicBool,
     ) -> Result<Pair<'a>, ControllerError> {
-        let mut pair = Pair {
+        let mut pair = Pair::new(transport, endpoints, stop);
+        pair.start(Role::Sender)?;
+        pair.start(Role::Receiver)?;
+        Ok(pair)
+    }
+
+    pub fn new(
+        transport: Box<dyn Transport>,
+        endpoints: Endpoints,
+        stop: &'a AtomicBool,
+    ) -> Pair<'a> {
+        Pair {
             agents: [None, None],
             endpoints,
             renewed: transport.now(),
@@ -127,14 +132,11 @@ impl<'a> Pair<'a> {
             has_failed: [false; 2],
             is_profiled: [false; 2],
             discards: false,
-        };
-        pair.start(Role::Sender)?;
-        pair.start(Role::Receiver)?;
-        Ok(pair)
+        }
     }
 
     pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
-        self.endpoints.endpoint(role)
+        &mut self.endpoints[role as usize]
     }
 
     /// Goes on although the user has stopped the execution.
@@ -144,23 +146,24 @@ impl<'a> Pair<'a> {
 
     /// Whether its agent has ended, or was given up.
     pub fn is_gone(&self, role: Role) -> bool {
-        self.agents[slot(role)].is_none()
+        self.agents[role as usize].is_none()
     }
 
-    fn start(&mut self, role: Role) -> Result<(), ControllerError> {
+    /// Starts an agent, and waits until it greets.
+    pub fn start(&mut self, role: Role) -> Result<(), ControllerError> {
         self.generation += 1;
-        self.clocks[slot(role)] = None;
+        self.clocks[role as usize] = None;
         let id = AgentId {
             role,
             generation: self.generation,
         };
-        let endpoint = self.endpoints.endpoint(role);
+        let endpoint = &mut self.endpoints[role as usize];
         let greeting = endpoint.greeting;
         let link = self
             .transport
             .start(id, endpoint)
             .map_err(|why| self.agent_error(role, why.0))?;
-        self.agents[slot(role)] = Some(Agent::new(id, link, self.transport.now()));
+        self.agents[role as usize] = Some(Agent::new(id, link, self.transport.now()));
         let pick = pick!(FromAgent::Hello { protocol, version } => (protocol, version));
         let what = (greeting, "its greeting");
         let (protocol, version) = self.ask(role, &hello(), what, pick)?;
@@ -170,7 +173,7 @@ impl<'a> Pair<'a> {
     fn agent_error(&mut self, role: Role, reason: String) -> ControllerError {
         ControllerError::Agent {
             role,
-            place: self.endpoints.endpoint(role).place.clone(),
+            place: self.endpoints[role as usize].place.clone(),
             reason,
         }
     }
@@ -192,13 +195,13 @@ impl<'a> Pair<'a> {
     }
 
     pub fn describe(&mut self, role: Role) -> Result<EndpointDescription, ControllerError> {
-        let device = self.endpoints.endpoint(role).device.clone();
+        let device = self.endpoints[role as usize].device.clone();
         let (question, answer) = (ToAgent::Describe { device }, "a description of its host");
         let pick = pick!(FromAgent::Host(host) => *host);
         let host = self.ask(role, &question, (ANSWER, answer), pick)?;
         Ok(EndpointDescription {
             role,
-            place: self.endpoints.endpoint(role).place.clone(),
+            place: self.endpoints[role as usize].place.clone(),
             host,
         })
     }
@@ -223,7 +226,7 @@ impl<'a> Pair<'a> {
     }
 
     pub fn send(&mut self, role: Role, message: &ToAgent) {
-        if let Some(agent) = &mut self.agents[slot(role)] {
+        if let Some(agent) = &mut self.agents[role as usize] {
             agent.send(message);
         }
     }
@@ -312,7 +315,7 @@ impl<'a> Pair<'a> {
     fn take_in(&mut self, incoming: Incoming) {
         if self.is_current(&incoming) {
             let now = self.transport.now();
-            if let Some(agent) = &mut self.agents[slot(incoming.agent.role)] {
+            if let Some(agent) = &mut self.agents[incoming.agent.role as usize] {
                 agent.hear(&incoming.content, now);
             }
             self.backlog.push_back(incoming);
@@ -320,7 +323,7 @@ impl<'a> Pair<'a> {
     }
 
     fn is_current(&self, incoming: &Incoming) -> bool {
-        let agent = self.agents[slot(incoming.agent.role)].as_ref();
+        let agent = self.agents[incoming.agent.role as usize].as_ref();
         agent.is_some_and(|agent| agent.id == incoming.agent)
     }
 

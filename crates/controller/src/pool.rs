@@ -9,21 +9,18 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
 use bitcost_model::machine::HostDescription;
-use bitcost_model::protocol::{FromAgent, Lease, ToAgent};
+use bitcost_model::protocol::{Lease, ToAgent};
 use bitcost_model::record::Role;
 
 use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::{AgentEnd, ControllerError};
-use crate::pair::{ANSWER, check_version, hello};
+use crate::pair::{ANSWER, Pair};
 use crate::process::{Process, Processes, WAITING_MAX};
 use crate::route::Route;
 use crate::session::Session;
 use crate::transport::{AgentId, Incoming, Link, Transport};
 
 const AT_ONCE: usize = 64;
-
-/// The silence of an agent that is started after which it counts as lost.
-const SILENCE: Duration = Duration::from_secs(20);
 
 const ATTEMPTS: u32 = 3;
 
@@ -55,6 +52,14 @@ fn none() -> Slot {
     Slot::Gone("its agent was not started".to_owned())
 }
 
+/// An agent that plays no run, by its host.
+fn agent_of(host: usize) -> AgentId {
+    AgentId {
+        role: Role::Sender,
+        generation: host as u32,
+    }
+}
+
 impl Shared {
     fn agents(&self) -> MutexGuard<'_, Vec<Slot>> {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner)
@@ -76,14 +81,15 @@ impl Shared {
     fn keep(&self, host: usize, kept: Result<Kept, String>) {
         let slot = match kept {
             Ok(kept) => {
-                let (role, generation) = (Role::Sender, host as u32);
-                let agent = AgentId { role, generation };
-                kept.route.lead(agent, self.outbox.clone());
+                kept.route.lead(agent_of(host), self.outbox.clone());
                 Slot::Free(kept)
             }
             Err(reason) => Slot::Gone(reason),
         };
-        self.agents()[host] = slot;
+        let before = std::mem::replace(&mut self.agents()[host], slot);
+        if let Slot::Free(mut kept) = before {
+            kept.process.end(true);
+        }
     }
 
     /// Renews the leases of agents that play no run, and takes note of those that end.
@@ -136,31 +142,79 @@ impl Pool {
         self.missing(host).is_some() && self.starts[host] < ATTEMPTS
     }
 
-    /// Starts the agents of these hosts. Each is started by this thread, with which the kernel may end it, and
-    /// greets on another.
-    pub fn start(&mut self, mut endpoints: Vec<(usize, Endpoint)>, stop: &AtomicBool) {
-        for some in endpoints.chunks_mut(AT_ONCE) {
+    /// Starts the agents of these hosts, each with what it is to be described by: an interface, or else an address to which
+    /// its route leads. Each is started by this thread, with which the kernel may end it, and greets on another. Returns
+    /// the hosts that were described.
+    pub fn start(
+        &mut self,
+        mut hosts: Vec<(usize, Endpoint, Option<IpAddr>)>,
+        stop: &AtomicBool,
+    ) -> Vec<(usize, HostDescription)> {
+        let mut described = Vec::new();
+        for some in hosts.chunks_mut(AT_ONCE) {
             if stop.load(Ordering::Relaxed) {
-                return;
+                break;
             }
             let mut started = Vec::new();
-            for (host, endpoint) in some {
+            for (host, endpoint, to) in some {
                 self.starts[*host] += 1;
-                let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
-                let (role, generation) = (Role::Sender, *host as u32);
-                let route = Route::new(AgentId { role, generation }, outbox);
+                let route = Route::new(agent_of(*host), self.shared.outbox.clone());
                 match Process::start(endpoint, route.clone()) {
-                    Ok(process) => started.push((*host, Kept { process, route }, inbox)),
+                    Ok(process) => {
+                        let facts = (endpoint.greeting, endpoint.device.clone(), *to);
+                        started.push((*host, Kept { process, route }, facts));
+                    }
                     Err(Unavailable(reason)) => self.shared.keep(*host, Err(reason)),
                 }
             }
+            let pool = &*self;
             std::thread::scope(|scope| {
-                for (host, kept, inbox) in started {
-                    let shared = &self.shared;
-                    scope.spawn(move || shared.keep(host, greeted(kept, &inbox, stop)));
-                }
+                let greet = |(host, kept, facts)| {
+                    scope.spawn(move || Some((host, pool.greeted(host, kept, facts, stop)?)))
+                };
+                let threads: Vec<_> = started.into_iter().map(greet).collect();
+                let found = threads.into_iter().map(|thread| thread.join().ok());
+                described.extend(found.flatten().flatten());
             });
         }
+        described
+    }
+
+    /// Waits until an agent that was started greets, and has it describe its host.
+    fn greeted(
+        &self,
+        host: usize,
+        kept: Kept,
+        (greeting, device, to): (Duration, String, Option<IpAddr>),
+        stop: &AtomicBool,
+    ) -> Option<HostDescription> {
+        let mut pair = self.alone(host, kept, stop);
+        pair.endpoint(Role::Sender).greeting = greeting;
+        if let Err(error) = pair.start(Role::Sender) {
+            let reason = match error {
+                ControllerError::Agent { reason, .. } => reason,
+                error => error.to_string(),
+            };
+            drop(pair);
+            self.shared.keep(host, Err(reason));
+            return None;
+        }
+        let to = to.filter(|_| device.is_empty());
+        let route = to.and_then(|to| pair.route(Role::Sender, to).ok());
+        pair.endpoint(Role::Sender).device = route.map_or(device, |route| route.device);
+        Some(pair.describe(Role::Sender).ok()?.host)
+    }
+
+    /// The agent of a host, which was just started, as the sender of a pair without a receiver.
+    fn alone<'a>(&self, host: usize, started: Kept, stop: &'a AtomicBool) -> Pair<'a> {
+        let endpoints = [(); 2].map(|()| Endpoint::pooled(String::new()));
+        let transport = Borrowed {
+            shared: self.shared.clone(),
+            hosts: [host; 2],
+            started: Some(started),
+            queue: Processes::new(),
+        };
+        Pair::new(Box::new(transport), endpoints, stop)
     }
 
     /// Why a host has no agent; absent where it has one.
@@ -181,46 +235,10 @@ impl Pool {
         let borrowed = Borrowed {
             shared: self.shared.clone(),
             hosts: [sender, receiver],
+            started: None,
             queue: Processes::new(),
         };
         Session::open_over(Box::new(borrowed), endpoints, stop)
-    }
-
-    /// The description of a host, with the interface of this name, or else that of the route to an address.
-    pub fn describe(
-        &self,
-        host: usize,
-        device: Option<String>,
-        to: Option<IpAddr>,
-        stop: &AtomicBool,
-    ) -> Result<HostDescription, Unavailable> {
-        let mut kept = self.shared.lend(host)?;
-        let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
-        let (role, generation) = (Role::Sender, 0);
-        kept.route.lead(AgentId { role, generation }, outbox);
-        let mut ask = |question: &ToAgent| {
-            kept.process.send(question);
-            answer(&inbox, ANSWER, stop, |message| match message {
-                FromAgent::Failed { reason, .. } => Some(Err(AgentEnd::Failed(reason))),
-                FromAgent::Host(_) | FromAgent::Route(_) => Some(Ok(message)),
-                _ => None,
-            })?
-        };
-        let route = match (&device, to) {
-            (None, Some(to)) => ask(&ToAgent::Route { to }).ok(),
-            _ => None,
-        };
-        let device = match route {
-            Some(FromAgent::Route(route)) => route.device,
-            _ => device.unwrap_or_default(),
-        };
-        let described = ask(&ToAgent::Describe { device });
-        self.shared.keep(host, Ok(kept));
-        match described {
-            Ok(FromAgent::Host(host)) => Ok(*host),
-            Ok(_) => Err(Unavailable("it described no host".to_owned())),
-            Err(end) => Err(Unavailable(end.to_string())),
-        }
     }
 }
 
@@ -239,74 +257,21 @@ impl Drop for Pool {
     }
 }
 
-/// Waits until an agent that was started greets, and checks its version.
-fn greeted(mut kept: Kept, inbox: &Receiver<Incoming>, stop: &AtomicBool) -> Result<Kept, String> {
-    kept.process.send(&hello());
-    let greeting = answer(inbox, SILENCE, stop, |message| match message {
-        FromAgent::Hello { protocol, version } => Some((protocol, version)),
-        _ => None,
-    });
-    let refused = match greeting {
-        Ok((protocol, version)) => check_version(protocol, &version).err(),
-        Err(AgentEnd::OutputEnded) => {
-            let ending = kept.process.ending();
-            Some(ending.unwrap_or(AgentEnd::OutputEnded.to_string()))
-        }
-        Err(end) => Some(end.to_string()),
-    };
-    match refused {
-        None => Ok(kept),
-        Some(reason) => {
-            kept.process.end(true);
-            Err(reason)
-        }
-    }
-}
-
-/// The awaited message of an agent, which may be silent for this time.
-fn answer<T>(
-    inbox: &Receiver<Incoming>,
-    patience: Duration,
-    stop: &AtomicBool,
-    mut pick: impl FnMut(FromAgent) -> Option<T>,
-) -> Result<T, AgentEnd> {
-    let mut heard = Instant::now();
-    while heard.elapsed() < patience {
-        if stop.load(Ordering::Relaxed) {
-            return Err(AgentEnd::Failed("stopped by the user".to_owned()));
-        }
-        match inbox.recv_timeout(Duration::from_millis(50)) {
-            Ok(Incoming {
-                content: Ok(message),
-                ..
-            }) => {
-                heard = Instant::now();
-                if let Some(found) = pick(message) {
-                    return Ok(found);
-                }
-            }
-            Ok(Incoming {
-                content: Err(end), ..
-            }) => return Err(end),
-            Err(_) => {}
-        }
-    }
-    Err(AgentEnd::Failed(format!(
-        "nothing heard from it for {} s",
-        patience.as_secs()
-    )))
-}
-
 struct Borrowed {
     shared: Arc<Shared>,
     hosts: [usize; 2],
+    /// The agent of these hosts that was just started, and is not in the pool yet.
+    started: Option<Kept>,
     queue: Processes,
 }
 
 impl Transport for Borrowed {
     fn start(&mut self, agent: AgentId, _: &mut Endpoint) -> Result<Box<dyn Link>, Unavailable> {
-        let host = self.hosts[usize::from(agent.role == Role::Receiver)];
-        let kept = self.shared.lend(host)?;
+        let host = self.hosts[agent.role as usize];
+        let kept = match self.started.take() {
+            Some(kept) => kept,
+            None => self.shared.lend(host)?,
+        };
         kept.route.lead(agent, self.queue.outbox());
         let (shared, kept) = (self.shared.clone(), Some(kept));
         Ok(Box::new(Loan { shared, host, kept }))

@@ -94,11 +94,8 @@ impl Process {
             .map_err(|error| Unavailable(format!("cannot start {started}: {error}")))?;
         let (frames, to_write) = mpsc::channel();
         if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
-            let talk = Talk {
-                route,
-                bootstrap: endpoint.bootstrap.clone(),
-            };
-            std::thread::spawn(move || talk.carry(input, output, to_write));
+            let bootstrap = endpoint.bootstrap.clone();
+            std::thread::spawn(move || carry((route, bootstrap), input, output, to_write));
         }
         let said = child.stderr.take().map(Said::new);
         Ok(Process {
@@ -160,39 +157,36 @@ impl Link for Process {
     }
 }
 
-struct Talk {
-    route: Route,
-    bootstrap: Option<Arc<dyn Bootstrap>>,
-}
-
-impl Talk {
-    /// Runs the endpoint's handshake, then passes on messages in both directions until the output
-    /// ends.
-    fn carry(self, mut input: ChildStdin, output: ChildStdout, frames: Receiver<Vec<u8>>) {
-        let mut output = BufReader::new(output);
-        if let Some(bootstrap) = &self.bootstrap {
-            let mut alive = || {
-                let _ = self.route.pass(Ok(FromAgent::Alive));
-            };
-            if let Err(reason) = bootstrap.run(&mut input, &mut output, &mut alive) {
-                self.route.pass(Err(reason));
+/// Runs the endpoint's handshake, then passes on messages in both directions until the output ends.
+fn carry(
+    (route, bootstrap): (Route, Option<Bootstrap>),
+    mut input: ChildStdin,
+    output: ChildStdout,
+    frames: Receiver<Vec<u8>>,
+) {
+    let mut output = BufReader::new(output);
+    if let Some(bootstrap) = bootstrap {
+        let mut alive = || {
+            let _ = route.pass(Ok(FromAgent::Alive));
+        };
+        if let Err(reason) = bootstrap(&mut input, &mut output, &mut alive) {
+            route.pass(Err(reason));
+            return;
+        }
+    }
+    std::thread::spawn(move || {
+        for frame in frames {
+            if input
+                .write_all(&frame)
+                .and_then(|()| input.flush())
+                .is_err()
+            {
                 return;
             }
         }
-        std::thread::spawn(move || {
-            for frame in frames {
-                if input
-                    .write_all(&frame)
-                    .and_then(|()| input.flush())
-                    .is_err()
-                {
-                    return;
-                }
-            }
-        });
-        let end = forward(output, |message| self.route.pass(Ok(message)));
-        self.route.pass(Err(end));
-    }
+    });
+    let end = forward(output, |message| route.pass(Ok(message)));
+    route.pass(Err(end));
 }
 
 struct Said {

@@ -18,11 +18,9 @@ use bitcost_model::record::{EndpointRecord, PhaseCounts, Role, Sample};
 use crate::clock::ClockRelation;
 use crate::endpoint::Endpoint;
 use crate::error::RunError;
-use crate::pair::{ANSWER, Pair, pick, slot};
+use crate::pair::{ANSWER, Pair, ROLES as HOSTS, pick};
 
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), Unavailable> + 'a;
-
-const HOSTS: [Role; 2] = [Role::Sender, Role::Receiver];
 
 /// The time that both endpoints may take to be ready; slightly more than they allow each other.
 const READY: Duration = Duration::from_secs(8);
@@ -123,7 +121,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
     let peers = HOSTS.map(|host| pair.endpoint(host).peer);
     let services = HOSTS.map(|host| pair.endpoint(host).service);
     for host in HOSTS {
-        let peer = peers[usize::from(host == Role::Sender)];
+        let peer = peers[host.other() as usize];
         let (peer_cpu, softirq_cpus) = across(pair, host, parts);
         let is_remote = pair.lease(host) > Lease::LENGTH;
         let endpoint = pair.endpoint(host);
@@ -151,7 +149,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
             peer,
             confinement: None,
             is_remote,
-            is_profiled: pair.is_profiled[usize::from(host == Role::Receiver)],
+            is_profiled: pair.is_profiled[host as usize],
             discards: pair.discards,
         };
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
@@ -160,7 +158,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
     let pick = pick!(FromAgent::Listening { addresses, origin } => (addresses, origin));
     let listening = from_both(pair, patience, "its listening sockets", pick)?;
     for (host, (addresses, origin)) in HOSTS.into_iter().zip(listening) {
-        let other = peers[usize::from(host == Role::Sender)];
+        let other = peers[host.other() as usize];
         let listens = |part: &Conditions| other.is_bitcost() && listens(services, host, part);
         let endpoint = pair.endpoint(host);
         let parts: Vec<(&Conditions, bool)> =
@@ -298,7 +296,7 @@ fn token() -> Result<Token, String> {
 fn compare_clocks(pair: &mut Pair, role: Role) -> Result<ClockRelation, RunError> {
     let now_ns = pair.now_ns();
     let is_new = |known: &ClockRelation| now_ns.saturating_sub(known.at_ns) < COMPARED_NS;
-    if let Some(known) = pair.clocks[slot(role)].filter(is_new) {
+    if let Some(known) = pair.clocks[role as usize].filter(is_new) {
         return Ok(known);
     }
     let mut best: Option<ClockRelation> = None;
@@ -321,7 +319,7 @@ fn compare_clocks(pair: &mut Pair, role: Role) -> Result<ClockRelation, RunError
             best = Some(relation);
         }
         if round_trip_ns > FAR_NS {
-            pair.clocks[slot(role)] = best;
+            pair.clocks[role as usize] = best;
             break;
         }
     }
@@ -362,7 +360,7 @@ impl Finish<'_, '_, '_> {
             };
             match self.next(late, patience) {
                 Ok((host, Last::Sent(sent, stalled_ms))) => self.sent(host, sent, stalled_ms),
-                Ok((host, Last::Done(record))) => records[slot(host)] = Some(*record),
+                Ok((host, Last::Done(record))) => records[host as usize] = Some(*record),
                 Err(RunError::Stopped) if self.readings.is_some() => self.stop(),
                 Err(error) => self.keep(&mut records, error)?,
             }
@@ -378,7 +376,7 @@ impl Finish<'_, '_, '_> {
 
     /// Passes on what a host sent. One that has waited for data in vain ends the other one's window, too.
     fn sent(&mut self, host: Role, sent: SentCounts, stalled_ms: Option<u64>) {
-        self.has_sent[slot(host)] = true;
+        self.has_sent[host as usize] = true;
         if let Some(tenths) = stalled_ms.map(|ms| ms / 100) {
             self.interrupt(format!("no data moved for {} s", tenths as f64 / 10.0));
         }
@@ -393,7 +391,10 @@ impl Finish<'_, '_, '_> {
         self.interrupted = Some(why);
         let mut hosts = HOSTS;
         hosts.sort_by_key(|host| (self.role_of)(*host) == Role::Sender);
-        for host in hosts.into_iter().filter(|host| !self.has_sent[slot(*host)]) {
+        for host in hosts
+            .into_iter()
+            .filter(|host| !self.has_sent[*host as usize])
+        {
             self.pair.send(host, &ToAgent::End);
         }
     }
@@ -420,22 +421,22 @@ impl Finish<'_, '_, '_> {
         let mut lost = Vec::new();
         let is_any_gone = HOSTS.into_iter().any(|host| self.pair.is_gone(host));
         for host in HOSTS.into_iter().filter(|_| is_any_gone) {
-            let is_lost = self.pair.is_gone(host) || self.pair.has_failed[slot(host)];
-            if records[slot(host)].is_some() || !is_lost {
+            let is_lost = self.pair.is_gone(host) || self.pair.has_failed[host as usize];
+            if records[host as usize].is_some() || !is_lost {
                 continue;
             }
-            let samples = std::mem::take(&mut readings[slot(host)]);
+            let samples = std::mem::take(&mut readings[host as usize]);
             let Some(record) = of_readings((self.role_of)(host), samples) else {
                 return Err(error);
             };
-            records[slot(host)] = Some(record);
+            records[host as usize] = Some(record);
             lost.push(host);
         }
         if lost.is_empty() {
             return Err(error);
         }
         for host in lost {
-            if !std::mem::replace(&mut self.has_sent[slot(host)], true) {
+            if !std::mem::replace(&mut self.has_sent[host as usize], true) {
                 let sent = Vec::new();
                 self.pair.send(host.other(), &ToAgent::Finish { sent });
             }
@@ -457,7 +458,7 @@ impl Finish<'_, '_, '_> {
     fn next(&mut self, late: Role, patience: Duration) -> Result<(Role, Last), RunError> {
         let mut progress = |host, sample: Sample| {
             if let Some(readings) = &mut self.readings {
-                readings[slot(host)].push(sample.clone());
+                readings[host as usize].push(sample.clone());
             }
             (self.sink)(Event::Progress {
                 run: self.run,

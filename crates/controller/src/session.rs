@@ -18,7 +18,7 @@ use crate::constants;
 use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::{ControllerError, RunError};
 use crate::idle;
-use crate::pair::Pair;
+use crate::pair::{Pair, ROLES};
 use crate::process::Processes;
 use crate::run::{self, Sink};
 use crate::transport::Transport;
@@ -98,10 +98,8 @@ impl<'a> Session<'a> {
     }
 
     pub fn describe(&mut self) -> Result<Vec<EndpointDescription>, ControllerError> {
-        [Role::Sender, Role::Receiver]
-            .into_iter()
-            .map(|role| self.pair.describe(role))
-            .collect()
+        let ends = ROLES.into_iter();
+        ends.map(|role| self.pair.describe(role)).collect()
     }
 
     /// The constants of each machine, measured one after the other; `is_one_machine` where both
@@ -253,14 +251,6 @@ impl<'a> Session<'a> {
             Some(path) => path
                 .set(conditions)
                 .map_err(|why| RunError::Failed(why.0.into()))?,
-            None if conditions.emulator_queue_limit.is_some() => {
-                let cannot = "emulator_queue_limit needs a lab: these hosts have no bitcost link emulator between them";
-                return Err(RunError::Failed(cannot.to_owned().into()));
-            }
-            None if conditions.moderation_us.is_some() => {
-                let cannot = "moderation needs a lab; on real hosts use `coalesce`";
-                return Err(RunError::Failed(cannot.to_owned().into()));
-            }
             None => Vec::new(),
         };
         let keeps = self.keeps_interrupted && !self.pair.is_profiled.contains(&true);

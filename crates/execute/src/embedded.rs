@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_controller::{Endpoint, Endpoints, PathControl, Session};
+use bitcost_controller::{Endpoint, PathControl, Session};
 use bitcost_lab::{Host, Inside, Lab, NapiState};
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
@@ -44,10 +44,10 @@ pub fn prepare<'a>(spec: &LabSpec, stop: &'a AtomicBool) -> Result<Prepared<'a>,
     let cpus = [cpus.map(|two| two.0), cpus.map(|two| two.1)];
     // Both see the same nodes between them, whose counters one agent reads.
     let seen = built.seen_from([&spec.sender, &spec.receiver]);
-    let ways = Endpoints {
-        sender: built.placed(0, cpus[0], built.endpoint(0, seen)),
-        receiver: built.placed(1, cpus[1], built.endpoint(1, Vec::new())),
-    };
+    let ways = [
+        built.placed(0, cpus[0], built.endpoint(0, seen)),
+        built.placed(1, cpus[1], built.endpoint(1, Vec::new())),
+    ];
     let mut session = Session::open(ways, stop)?;
     let mut ends = session.describe()?;
     for (host, end) in ends.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use bitcost_model::protocol::{FailureCause, Lease};
 use bitcost_model::record::Role;
 
 use super::agent::Agent;
-use super::{LOOK, Pair, ROLES, slot};
+use super::{LOOK, Pair, ROLES};
 use crate::error::{AgentEnd, RunError, Told};
 
 /// The time that an agent, and the program that starts it, may take for a first keep-alive message
@@ -29,13 +29,13 @@ impl Pair<'_> {
     /// because the report is then its consequence.
     pub(super) fn cause(&mut self, role: Role, reason: &str, cause: FailureCause) -> RunError {
         let other = role.other();
-        self.has_failed[slot(role)] = true;
+        self.has_failed[role as usize] = true;
         if !self.outage.is_zero()
             && let Some(end) = self.end_of(other)
         {
             return self.died(other, &end);
         }
-        if let Some(ending) = self.agents[slot(other)].as_mut().and_then(Agent::ending) {
+        if let Some(ending) = self.agents[other as usize].as_mut().and_then(Agent::ending) {
             return self.gone(other, &ending);
         }
         let reason = harmless(reason);
@@ -74,7 +74,7 @@ impl Pair<'_> {
     /// other one answers.
     fn unanswered(&mut self, role: Role, meanwhile: &str) -> Option<RunError> {
         let (other, now) = (role.other(), self.transport.now());
-        let agent = self.agents[slot(other)].as_ref()?;
+        let agent = self.agents[other as usize].as_ref()?;
         let silence = agent.silence(now, UNANSWERED, GREETING)?.as_secs();
         let place = &self.endpoint(other).place;
         Some(RunError::Lost(format!(
@@ -86,7 +86,7 @@ impl Pair<'_> {
     /// The description of an agent that ended, or whose output ended or contained something other
     /// than messages.
     pub(super) fn died(&mut self, role: Role, end: &AgentEnd) -> RunError {
-        let agent = self.agents[slot(role)].as_mut();
+        let agent = self.agents[role as usize].as_mut();
         let has_spoken = agent.as_ref().is_some_and(|agent| agent.has_spoken());
         match agent.and_then(Agent::ending) {
             Some(ending) if *end == AgentEnd::OutputEnded => self.gone(role, &ending),
@@ -97,7 +97,7 @@ impl Pair<'_> {
 
     /// Drops an agent that has ended. Where the other one is silent, that is told first.
     fn gone(&mut self, role: Role, how: &str) -> RunError {
-        let has_spoken = self.agents[slot(role)]
+        let has_spoken = self.agents[role as usize]
             .take()
             .is_some_and(|agent| agent.has_spoken());
         let what = Told {
@@ -131,7 +131,7 @@ impl Pair<'_> {
         let mut names = Vec::new();
         for role in ROLES {
             let own = self.lease(role);
-            let agent = &mut self.agents[slot(role)];
+            let agent = &mut self.agents[role as usize];
             let silence = agent
                 .as_ref()
                 .and_then(|agent| agent.silence(now, own + EXPIRED, GREETING));

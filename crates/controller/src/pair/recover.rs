@@ -6,7 +6,7 @@ use std::time::Duration;
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::Role;
 
-use super::{ANSWER, LOOK, NEVER, Pair, ROLES, slot};
+use super::{ANSWER, LOOK, NEVER, Pair, ROLES};
 use crate::error::{ControllerError, RunError};
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -23,21 +23,21 @@ impl Pair<'_> {
         let stop = std::mem::replace(&mut self.stop, &NEVER);
         for role in ROLES {
             self.send(role, &ToAgent::Stop);
-            let is_gone = self.agents[slot(role)].is_none();
+            let is_gone = self.agents[role as usize].is_none();
             if is_gone || self.wait_past_failures(role, ANSWER).is_err() {
-                self.agents[slot(role)] = None;
+                self.agents[role as usize] = None;
             }
         }
         self.stop = stop;
         for role in ROLES {
             // Where no command can be made, the lab itself has ended: no run can succeed.
-            (self.endpoints.endpoint(role).command)()
+            (self.endpoints[role as usize].command)()
                 .map_err(|why| self.agent_error(role, why.0))?;
         }
         let (start, mut reported) = (self.transport.now(), String::new());
         while let Some(role) = ROLES
             .into_iter()
-            .find(|role| self.agents[slot(*role)].is_none())
+            .find(|role| self.agents[*role as usize].is_none())
         {
             let reason = match self.start(role) {
                 Ok(()) => continue,
@@ -49,7 +49,7 @@ impl Pair<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            self.agents[slot(role)] = None;
+            self.agents[role as usize] = None;
             if reported != reason {
                 report(role, &reason)?;
                 reported = reason;
@@ -77,7 +77,7 @@ impl Pair<'_> {
         loop {
             let next = match self.next(deadline, "its stop", role) {
                 // The other agent was lost meanwhile.
-                Err(RunError::Lost(_)) if self.agents[slot(role)].is_some() => continue,
+                Err(RunError::Lost(_)) if self.agents[role as usize].is_some() => continue,
                 next => next?,
             };
             match next {
@@ -85,7 +85,7 @@ impl Pair<'_> {
                 (from, Err(end)) if from == role => {
                     return Err(RunError::Failed(end.to_string().into()));
                 }
-                (from, Err(_)) => self.agents[slot(from)] = None,
+                (from, Err(_)) => self.agents[from as usize] = None,
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bitcost_controller::{Endpoint, Endpoints, Session};
+use bitcost_controller::{Endpoint, Session};
 use bitcost_model::plan::Plan;
 use bitcost_model::protocol::{PROTOCOL, encode};
 use tempfile::TempDir;
@@ -70,7 +70,7 @@ fn failure(addresses: Vec<Option<SocketAddr>>) -> String {
     let sender = endpoint(&folder, "one", &listening(vec![None]), false);
     let receiver = endpoint(&folder, "other", &listening(addresses), false);
     let stop = AtomicBool::new(false);
-    let mut session = Session::open(Endpoints { sender, receiver }, &stop).expect("both greet");
+    let mut session = Session::open([sender, receiver], &stop).expect("both greet");
     let conditions = Conditions {
         idle_baseline_ms: Some(0),
         ..Conditions::default()
@@ -112,7 +112,7 @@ fn agent_that_never_stops_talking_takes_no_memory() {
     let sender = endpoint(&folder, "one", &vec![FromAgent::Alive; 1000], true);
     let receiver = endpoint(&folder, "other", &[], false);
     let stop = AtomicBool::new(false);
-    let mut session = Session::open(Endpoints { sender, receiver }, &stop).expect("both greet");
+    let mut session = Session::open([sender, receiver], &stop).expect("both greet");
     let error = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(TALK);

@@ -9,9 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 pub use std::time::Duration;
 
-use bitcost_controller::{
-    AgentEnd, AgentId, Endpoint, Endpoints, Incoming, Link, Session, Transport,
-};
+use bitcost_controller::{AgentEnd, AgentId, Endpoint, Incoming, Link, Session, Transport};
 pub use bitcost_controller::{ControllerError, Ending};
 use bitcost_model::Unavailable;
 pub use bitcost_model::conditions::Conditions;
@@ -166,10 +164,7 @@ impl World {
             patience,
             ..Endpoint::new(format!("host-{}", role.name()), || Ok(Command::new("none")))
         };
-        let endpoints = Endpoints {
-            sender: endpoint(Role::Sender),
-            receiver: endpoint(Role::Receiver),
-        };
+        let endpoints = [Role::Sender, Role::Receiver].map(endpoint);
         Session::open_over(Box::new(self.clone()), endpoints, stop)
     }
 

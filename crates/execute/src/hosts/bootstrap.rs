@@ -56,85 +56,73 @@ pub fn script(sudo: bool) -> String {
     )
 }
 
-pub struct Bootstrap {
-    pub host: String,
-}
-
-impl bitcost_controller::Bootstrap for Bootstrap {
-    /// From the script's first line until it starts the agent.
-    fn run(
-        &self,
-        input: &mut dyn Write,
-        output: &mut dyn BufRead,
-        sign: &mut dyn FnMut(),
-    ) -> Result<(), AgentEnd> {
-        let own = identity::line()?;
-        let found = line(output)?;
-        sign();
-        let Found {
-            system,
-            machine,
-            program: there,
-        } = Found::of(&found);
-        if there == Some(own) {
-            return say(input, "run\n");
-        }
-        let host = &self.host;
-        if system != "Linux" {
-            let why = format!("{host} runs {system}; bitcost needs Linux");
-            return Err(AgentEnd::Failed(why));
-        }
-        if !identity::runs_on(machine) {
-            return Err(AgentEnd::Failed(format!(
-                "{host} has a CPU of another kind ({machine}) than this program was built for ({}); build bitcost for it, copy it there, and give its path with --remote-program PATH",
-                std::env::consts::ARCH
-            )));
-        }
-        self.copy(identity::program()?, input, output, sign)?;
-        let copied = line(output)?;
-        sign();
-        match copied.strip_prefix("copied ") {
-            Some(copied) if copied == own => say(input, "run\n"),
-            _ => Err(AgentEnd::Failed(format!(
-                "the copy of this program at {host} differs: sent {own}, received {copied}"
-            ))),
-        }
+/// The dialogue with a host, from the script's first line until it starts the agent.
+pub fn run(
+    host: &str,
+    input: &mut dyn Write,
+    output: &mut dyn BufRead,
+    sign: &mut dyn FnMut(),
+) -> Result<(), AgentEnd> {
+    let own = identity::line()?;
+    let found = line(output)?;
+    sign();
+    let Found {
+        system,
+        machine,
+        program: there,
+    } = Found::of(&found);
+    if there == Some(own) {
+        return say(input, "run\n");
+    }
+    if system != "Linux" {
+        let why = format!("{host} runs {system}; bitcost needs Linux");
+        return Err(AgentEnd::Failed(why));
+    }
+    if !identity::runs_on(machine) {
+        return Err(AgentEnd::Failed(format!(
+            "{host} has a CPU of another kind ({machine}) than this program was built for ({}); build bitcost for it, copy it there, and give its path with --remote-program PATH",
+            std::env::consts::ARCH
+        )));
+    }
+    copy((host, identity::program()?), input, output, sign)?;
+    let copied = line(output)?;
+    sign();
+    match copied.strip_prefix("copied ") {
+        Some(copied) if copied == own => say(input, "run\n"),
+        _ => Err(AgentEnd::Failed(format!(
+            "the copy of this program at {host} differs: sent {own}, received {copied}"
+        ))),
     }
 }
 
-impl Bootstrap {
-    fn copy(
-        &self,
-        mut program: File,
-        input: &mut dyn Write,
-        output: &mut dyn BufRead,
-        sign: &mut dyn FnMut(),
-    ) -> Result<(), AgentEnd> {
-        let failed = |error: std::io::Error| {
-            AgentEnd::Failed(format!(
-                "cannot read this program to copy it to {}: {error}",
-                self.host
-            ))
-        };
-        let size = program.metadata().map_err(failed)?.len();
-        say(input, &format!("copy {size}\n"))?;
-        let ready = line(output)?;
-        if ready != "ready" {
-            return Err(AgentEnd::Failed(format!(
-                "{} did not accept a copy of this program and printed {ready:?}",
-                self.host
-            )));
+fn copy(
+    (host, mut program): (&str, File),
+    input: &mut dyn Write,
+    output: &mut dyn BufRead,
+    sign: &mut dyn FnMut(),
+) -> Result<(), AgentEnd> {
+    let failed = |error: std::io::Error| {
+        AgentEnd::Failed(format!(
+            "cannot read this program to copy it to {host}: {error}"
+        ))
+    };
+    let size = program.metadata().map_err(failed)?.len();
+    say(input, &format!("copy {size}\n"))?;
+    let ready = line(output)?;
+    if ready != "ready" {
+        return Err(AgentEnd::Failed(format!(
+            "{host} did not accept a copy of this program and printed {ready:?}"
+        )));
+    }
+    let mut part = vec![0; PART];
+    loop {
+        match program.read(&mut part).map_err(failed)? {
+            0 => return input.flush().map_err(|_| AgentEnd::OutputEnded),
+            length => input
+                .write_all(&part[..length])
+                .map_err(|_| AgentEnd::OutputEnded)?,
         }
-        let mut part = vec![0; PART];
-        loop {
-            match program.read(&mut part).map_err(failed)? {
-                0 => return input.flush().map_err(|_| AgentEnd::OutputEnded),
-                length => input
-                    .write_all(&part[..length])
-                    .map_err(|_| AgentEnd::OutputEnded)?,
-            }
-            sign();
-        }
+        sign();
     }
 }
 
@@ -160,12 +148,8 @@ mod tests {
     use super::*;
 
     fn held(says: &str) -> (Result<(), AgentEnd>, String) {
-        let talk = Bootstrap {
-            host: "web".to_owned(),
-        };
         let mut told = Vec::new();
-        let outcome =
-            bitcost_controller::Bootstrap::run(&talk, &mut told, &mut says.as_bytes(), &mut || {});
+        let outcome = run("web", &mut told, &mut says.as_bytes(), &mut || {});
         (outcome, String::from_utf8_lossy(&told).into_owned())
     }
 

@@ -1,5 +1,6 @@
 //! How an agent is started on a host, and what the exit status of its command means.
 
+use std::io::{BufRead, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -7,14 +8,14 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcost_controller::{Bootstrap as Handshake, Endpoint, Explain};
+use bitcost_controller::{Bootstrap, Endpoint, Explain};
 use bitcost_model::Unavailable;
 use bitcost_model::event::NamedHosts;
 use bitcost_model::protocol::Peer;
 use bitcost_service::link::LINK_VARIABLE;
 use bitcost_sys::process::OWN_PROGRAM;
 
-use super::bootstrap::{self, Bootstrap, COPY_FAILS, NO_FOLDER, NO_SUDO};
+use super::bootstrap::{self, COPY_FAILS, NO_FOLDER, NO_SUDO};
 use super::named::Host;
 use super::{iperf3, slurm};
 
@@ -65,9 +66,12 @@ impl Host {
             Arc::new(move |code, said| host.meaning(program.as_deref(), code, said));
         let (host, how) = (self.clone(), spec.clone());
         let endpoint = Endpoint::new(self.place(), move || host.command(&how));
-        let bootstrap = |host: String| -> Option<Arc<dyn Handshake>> {
-            let is_copied = spec.remote_program.is_none();
-            is_copied.then(|| Arc::new(Bootstrap { host }) as Arc<dyn Handshake>)
+        let bootstrap = |host: String| -> Option<Bootstrap> {
+            let run =
+                move |input: &mut dyn Write, output: &mut dyn BufRead, sign: &mut dyn FnMut()| {
+                    bootstrap::run(&host, input, output, sign)
+                };
+            spec.remote_program.is_none().then(|| Arc::new(run) as _)
         };
         match self {
             Host::Local => Endpoint {

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_controller::{Endpoint, Endpoints, Session};
+use bitcost_controller::{Endpoint, Session};
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::record::Role;
 use bitcost_service::address::HostPort;
@@ -48,7 +48,7 @@ impl Named {
             addresses: vec![server.ip()],
             ..at_address.endpoint(&self.spec)
         };
-        let mut session = Session::open(Endpoints { sender, receiver }, stop)?;
+        let mut session = Session::open([sender, receiver], stop)?;
         let there = session.route(Role::Sender, server.ip())?;
         let own = session.endpoint(Role::Sender);
         own.device = self.spec.sender.device.clone().unwrap_or(there.device);

@@ -218,10 +218,7 @@ impl Named {
     }
 
     pub(super) fn host(&self, role: Role) -> &Host {
-        match role {
-            Role::Sender => &self.hosts[0],
-            Role::Receiver => &self.hosts[1],
-        }
+        &self.hosts[role as usize]
     }
 
     /// `ssh:a (sender) and local (receiver)`.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_controller::{Endpoint, Endpoints, Session};
+use bitcost_controller::{Endpoint, Session};
 use bitcost_model::event::NamedHosts;
 use bitcost_model::harmless;
 use bitcost_model::place::{IpVersion, Places};
@@ -66,15 +66,13 @@ impl Named {
         // This comes before any agent is started: it may fail, and it uses only ssh's configuration
         // and the resolver.
         let known = self.known(places)?;
-        let mut endpoints =
-            [Role::Sender, Role::Receiver].map(|role| self.host(role).endpoint(&self.spec));
+        let mut endpoints = ROLES.map(|role| self.host(role).endpoint(&self.spec));
         for (host, endpoint) in self.hosts.iter().zip(&mut endpoints) {
             if let Host::Service(link) = host {
                 host.reach(link, endpoint, &self.spec, places.asked_version())?;
             }
         }
-        let [sender, receiver] = endpoints;
-        let mut session = Session::open(Endpoints { sender, receiver }, stop)?;
+        let mut session = Session::open(endpoints, stop)?;
         let path = self.path(&mut session, known, places)?;
         let mut notes = self.set_interfaces(&mut session, &path, places);
         let ends = session.describe()?;
@@ -101,14 +99,6 @@ impl Named {
             rtt: None,
             shared_cpus,
         })
-    }
-
-    /// The receiver's address for the data, where it is known before the hosts are asked.
-    pub fn receiver_address(&self, places: &Places) -> Option<IpAddr> {
-        match self.known(places) {
-            Ok(Known::Receiver(address)) if !address.is_loopback() => Some(address),
-            _ => None,
-        }
     }
 
     /// Finds the path of the data between the hosts of a session, and gives both endpoints their interfaces
@@ -309,7 +299,7 @@ impl Host {
     }
 
     /// Its address, as what reaches it knows it; absent for this machine.
-    fn address(
+    pub fn address(
         &self,
         spec: &NamedHosts,
         version: Option<IpVersion>,

@@ -23,8 +23,6 @@ use crate::hosts::{Host, Named};
 use crate::local::separate_cpus;
 use crate::progress::Progress;
 
-const AT_ONCE: usize = 32;
-
 pub struct Ground {
     /// This field is first: a lab must outlast its agents.
     pub pool: Pool,
@@ -165,86 +163,76 @@ impl Ground {
             notes,
             cpus: separate_cpus().filter(|_| !mesh.is_concurrent),
         };
+        ground.find_addresses();
         let all: Vec<usize> = (0..count).collect();
         ground.start(&all, stop);
         if stop.load(Ordering::Relaxed) {
             return Err(ExecuteError::Interrupted);
         }
-        ground.find_addresses();
-        ground.describe(stop);
         ground.check(progress)?;
         Ok(ground)
     }
 
+    /// Starts the agents of these hosts that have none, and has them describe their hosts.
     pub fn start(&mut self, hosts: &[usize], stop: &AtomicBool) {
         let missing = hosts.iter().filter(|host| self.pool.may_start(**host));
-        let starting = missing.map(|host| (*host, self.endpoint(*host)));
+        let starting = missing.map(|host| {
+            let mut others = self.addresses.iter().enumerate();
+            let other = others.find(|(other, address)| other != host && address.is_some());
+            (
+                *host,
+                self.endpoint(*host),
+                other.and_then(|(_, address)| *address),
+            )
+        });
         let starting = starting.collect();
-        self.pool.start(starting, stop);
+        for (host, mut described) in self.pool.start(starting, stop) {
+            if let Way::Lab(lab) = &self.way {
+                lab.complete(host, &mut described);
+            }
+            self.described[host] = Some(described);
+        }
     }
 
+    /// How the agent of a host is started, with the interface that it is described by.
     fn endpoint(&self, host: usize) -> Endpoint {
-        match &self.way {
-            Way::Lab(lab) => lab.endpoint(host, Vec::new()),
+        let (endpoint, device) = match &self.way {
+            Way::Lab(lab) => (lab.endpoint(host, Vec::new()), Some(lab.device(host))),
             Way::Hosts {
                 spec,
                 hosts,
                 cluster,
-            } => match cluster {
-                Some(cluster) => cluster.endpoint(host),
-                None => hosts[host].endpoint(spec),
-            },
+            } => {
+                let endpoint = match cluster {
+                    Some(cluster) => cluster.endpoint(host),
+                    None => hosts[host].endpoint(spec),
+                };
+                (endpoint, spec.receiver.device.clone())
+            }
+        };
+        Endpoint {
+            device: device.unwrap_or_default(),
+            ..endpoint
         }
     }
 
+    /// Finds the addresses of hosts that are known before their agents are asked.
     fn find_addresses(&mut self) {
-        for host in 0..self.places.len() {
-            self.addresses[host] = match &self.way {
+        let version = self.requested.asked_version();
+        for (host, address) in self.addresses.iter_mut().enumerate() {
+            *address = match &self.way {
                 Way::Lab(lab) => Some(lab.address(host)),
+                Way::Hosts { spec, .. } if spec.receiver.device.is_some() => None,
                 Way::Hosts {
                     cluster: Some(cluster),
-                    spec,
                     ..
-                } => match spec.receiver.device {
-                    Some(_) => None,
-                    None => cluster.address(host, self.requested.asked_version()),
-                },
+                } => cluster.address(host, version),
                 Way::Hosts { spec, hosts, .. } => {
-                    let named = Named::new((**spec).clone(), Host::Local, hosts[host].clone());
-                    named.receiver_address(&self.requested)
+                    let address = hosts[host].address(spec, version).ok().flatten();
+                    address.filter(|address| !address.is_loopback())
                 }
             };
         }
-    }
-
-    fn describe(&mut self, stop: &AtomicBool) {
-        let of = |host: usize| {
-            let device = match &self.way {
-                Way::Lab(lab) => Some(lab.device(host)),
-                Way::Hosts { spec, .. } => spec.receiver.device.clone(),
-            };
-            let others = self.addresses.iter().enumerate();
-            let mut others = others.filter(|(other, _)| *other != host);
-            let to = others.find_map(|(_, address)| *address);
-            let mut described = self.pool.describe(host, device, to, stop).ok();
-            if let (Way::Lab(lab), Some(described)) = (&self.way, &mut described) {
-                lab.complete(host, described);
-            }
-            described
-        };
-        let hosts: Vec<usize> = (0..self.places.len()).collect();
-        let mut found = Vec::new();
-        for some in hosts.chunks(AT_ONCE) {
-            found.extend(std::thread::scope(|scope| {
-                let threads = some.iter().map(|host| scope.spawn(|| of(*host)));
-                let threads: Vec<_> = threads.collect();
-                let found = threads
-                    .into_iter()
-                    .map(|thread| thread.join().ok().flatten());
-                found.collect::<Vec<_>>()
-            }));
-        }
-        self.described = found;
     }
 
     fn check(&mut self, progress: &mut dyn Progress) -> Result<(), ExecuteError> {
@@ -318,10 +306,10 @@ impl Ground {
                 },
             }
         };
-        Endpoints {
-            sender: of(sender, cpus.map(|two| two.0)),
-            receiver: of(receiver, cpus.map(|two| two.1)),
-        }
+        [
+            of(sender, cpus.map(|two| two.0)),
+            of(receiver, cpus.map(|two| two.1)),
+        ]
     }
 
     /// Finds the addresses and interfaces that the data takes between the hosts of a session.
