@@ -1,7 +1,7 @@
 //! The user's kubectl, which knows the cluster, its certificates and the user: what it is asked, and what its errors
 //! mean.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -10,11 +10,6 @@ use bitcost_model::event::Kubernetes;
 use bitcost_model::harmless;
 
 use crate::error::ExecuteError;
-
-/// The most that kubectl may print: the pods of the largest mesh are a tenth of it.
-const OUTPUT_BYTES: u64 = 256 << 20;
-
-const SAID_BYTES: u64 = 4 << 10;
 
 const REQUEST: &str = "--request-timeout=40s";
 
@@ -96,44 +91,21 @@ impl Kubectl {
         command.stdin(Stdio::piped());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| no_kubectl(&error))?;
-        let parts = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(mut stdin), Some(stdout), Some(stderr)) = parts else {
-            return Err(Unavailable("kubectl has no standard streams".to_owned()));
-        };
-        let read = std::thread::scope(|scope| {
-            let said = scope.spawn(move || bounded(stderr, SAID_BYTES));
-            let printed = scope.spawn(move || bounded(stdout, OUTPUT_BYTES));
+        if let Some(mut stdin) = child.stdin.take() {
             // Where it does not read all, its error says why.
             let _ = stdin.write_all(input.as_bytes());
-            drop(stdin);
-            (printed.join().ok(), said.join().ok())
-        });
-        let status = child
-            .wait()
+        }
+        let output = child
+            .wait_with_output()
             .map_err(|error| Unavailable(error.to_string()))?;
-        let (printed, is_cut) = read.0.unwrap_or_default();
-        let (said, _) = read.1.unwrap_or_default();
-        match (status.success(), is_cut) {
-            (true, false) => Ok(String::from_utf8_lossy(&printed).into_owned()),
-            (true, true) => Err(Unavailable(format!(
-                "kubectl {} printed more than {} MiB",
-                words[0],
-                OUTPUT_BYTES >> 20
-            ))),
-            (false, _) => {
-                let said = String::from_utf8_lossy(&said);
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => {
+                let said = String::from_utf8_lossy(&output.stderr);
                 Err(Unavailable(told(words[0], &said)))
             }
         }
     }
-}
-
-/// The first bytes of a stream, and whether there were more, which are read and dropped.
-fn bounded(mut from: impl Read, most: u64) -> (Vec<u8>, bool) {
-    let mut kept = Vec::new();
-    let _ = from.by_ref().take(most).read_to_end(&mut kept);
-    let more = std::io::copy(&mut from, &mut std::io::sink());
-    (kept, more.unwrap_or_default() > 0)
 }
 
 /// Whether a line is one that kubectl logs for its developers, such as `E1126 00:21:51.177 …`.
@@ -173,12 +145,5 @@ mod tests {
             let told = told("create", said);
             assert!(told.contains(means) && !told.contains('\u{1b}'), "{told}");
         }
-    }
-
-    #[test]
-    fn a_stream_without_an_end_is_cut() {
-        let endless = std::io::repeat(b'x').take(100_000);
-        assert_eq!(bounded(endless, 10), (vec![b'x'; 10], true));
-        assert_eq!(bounded(&b"ab"[..], 2), (b"ab".to_vec(), false));
     }
 }
