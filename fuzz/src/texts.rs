@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use bitcost_import::miniedit::{Options, import};
+use bitcost_import::miniedit::import;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_model::place::Ports;
@@ -30,12 +30,7 @@ pub fn lab(bytes: &[u8]) {
 /// A MiniEdit file with any content is read or refused, and its topology survives writing and
 /// reading as a lab file.
 pub fn miniedit(bytes: &[u8]) {
-    if let Ok(imported) = import(
-        text(bytes),
-        Options {
-            mininet_compat: true,
-        },
-    ) {
+    if let Ok(imported) = import(text(bytes)) {
         let written = to_toml(&imported.topology);
         // A lab file lists its nodes by kind.
         let by_name = |mut topology: Topology| {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-pub use bitcost_import::miniedit::Options;
 use bitcost_import::miniedit::{self, Imported};
 use bitcost_model::Invalid;
 use bitcost_model::shaping::DelayBackend;
@@ -34,9 +33,8 @@ pub fn set_delay_backend(
     Ok(())
 }
 
-/// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit, for which
-/// `options` are.
-pub fn find(name: &str, options: Options) -> Result<NamedLab, ExecuteError> {
+/// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit.
+pub fn find(name: &str) -> Result<NamedLab, ExecuteError> {
     if !is_file(name) {
         let preset = Preset::named(name);
         let preset = preset.map_err(|Invalid(why)| ExecuteError::Usage(why + OR_FILE));
@@ -53,7 +51,7 @@ pub fn find(name: &str, options: Options) -> Result<NamedLab, ExecuteError> {
     if !name.ends_with(".mn") {
         return read_lab(&stem, name, &text);
     }
-    let lab = miniedit::import(&text, options);
+    let lab = miniedit::import(&text);
     let lab = lab.map_err(|why| ExecuteError::Usage(format!("{name}: {why}")))?;
     Ok(NamedLab { name: stem, lab })
 }
@@ -78,7 +76,7 @@ pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
     if path.extension().is_none_or(|ending| ending != "mn") {
         return Ok(text);
     }
-    let imported = miniedit::import(&text, Options::default());
+    let imported = miniedit::import(&text);
     let imported = imported.map_err(|why| ExecuteError::Usage(format!("{shown}: {why}")))?;
     Ok(to_toml(&imported.topology))
 }
@@ -86,7 +84,7 @@ pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
 /// The lab of `bitcost test`, with the MTU of all its links changed if the user requests one.
 pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError> {
     let usage = |why: String| ExecuteError::Usage(format!("{name}: {why}"));
-    let mut topology = find(name, Options::default())?.lab.topology;
+    let mut topology = find(name)?.lab.topology;
     if let Some(mtu_bytes) = mtu_bytes {
         topology
             .links

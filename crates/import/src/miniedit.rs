@@ -26,13 +26,6 @@ pub struct Imported {
     pub commands: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// True to turn generic receive offload off where Mininet does: at both ends of each link with
-    /// options.
-    pub mininet_compat: bool,
-}
-
 /// An IPv4 network: its address and the length of its prefix.
 type Network = (Ipv4Addr, u8);
 
@@ -114,13 +107,13 @@ fn word(value: &Value) -> Option<String> {
 }
 
 /// Reads a file's text.
-pub fn import(text: &str, options: Options) -> Result<Imported, Invalid> {
+pub fn import(text: &str) -> Result<Imported, Invalid> {
     let read = || {
         let mut file = parse(text)?;
         let mut reader = Reader::default();
         let base = reader.head(&file)?;
         reader.nodes(&mut file, base)?;
-        reader.links(file.links, options)?;
+        reader.links(file.links)?;
         reader.finish()
     };
     read().map_err(Invalid)
@@ -285,23 +278,24 @@ impl Reader {
         self.topology.nodes.push(Node { name, kind, routes });
     }
 
-    fn links(&mut self, links: Vec<Entry>, asked: Options) -> Result<(), String> {
-        let mut has_options = false;
+    fn links(&mut self, links: Vec<Entry>) -> Result<(), String> {
+        let mut without_gro = Vec::new();
         for mut link in links {
             let names = [("src", &link.src), ("dest", &link.dest)];
             let [near, far] = names.map(|(key, name)| self.linked(&link, key, name));
             let nodes = [near?, far?];
             link.at += &format!(" ({} - {})", nodes[0], nodes[1]);
             let shaping = self.shaping(&link)?;
-            let is_optioned = !link.opts.is_empty();
-            has_options |= is_optioned;
-            let gro_off = asked.mininet_compat && is_optioned;
-            let ends = nodes.map(|node| self.end(node, &link, &shaping, gro_off));
+            let ends = nodes.map(|node| self.end(node, &link, &shaping));
+            if !link.opts.is_empty() {
+                without_gro.extend(ends.each_ref().map(|end| format!("{:?}", end.device)));
+            }
             let mtu_bytes = MTU_BYTES;
             self.topology.links.push(Link { ends, mtu_bytes });
         }
-        if has_options && !asked.mininet_compat {
-            self.warn("links with options: Mininet turns GRO off at both of their ends; here it stays on unless --mininet-compat is given");
+        if !without_gro.is_empty() {
+            let ends = without_gro.join(", ");
+            self.warn(format!("links with options: Mininet turns GRO off at both of their ends; here it stays on unless the lab file has `gro_off = [{ends}]`"));
         }
         Ok(())
     }
@@ -318,7 +312,7 @@ impl Reader {
     }
 
     /// The next port of a node, with the shaping of the packets that leave by it.
-    fn end(&mut self, node: String, link: &Entry, shaping: &Shaping, gro_off: bool) -> End {
+    fn end(&mut self, node: String, link: &Entry, shaping: &Shaping) -> End {
         let port = self.ports.entry(node.clone()).or_default();
         let device = format!("{node}-eth{port}");
         *port += 1;
@@ -333,7 +327,7 @@ impl Reader {
             node,
             device,
             egress,
-            gro_off,
+            gro_off: false,
         }
     }
 

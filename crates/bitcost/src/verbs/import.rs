@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bitcost_execute::ExecuteError;
-use bitcost_execute::labs::{self, Options};
+use bitcost_execute::labs;
 use bitcost_execute::store::{USUAL_PARENT, Writer, stamped};
 use bitcost_import::{Head, ImportError, Run};
 use bitcost_model::event::Event;
@@ -28,10 +28,6 @@ pub struct Arguments {
     /// Name of the execution [default: that of the first file]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// For MiniEdit files: turn GRO off at both endpoints of each link with options, as Mininet
-    /// does
-    #[arg(long)]
-    mininet_compat: bool,
 }
 
 /// Writes the execution, and says where it is.
@@ -39,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let [file] = arguments.files.as_slice()
         && file.extension().is_some_and(|ending| ending == "mn")
     {
-        return print_lab(file, arguments.mininet_compat);
+        return print_lab(file);
     }
     let runs = read_all(&arguments.files)?;
     let name = arguments.name.clone();
@@ -153,9 +149,9 @@ fn file_name(name: &str) -> String {
 }
 
 /// Prints a MiniEdit file as a lab file; comments at its start list what has no counterpart.
-fn print_lab(file: &Path, mininet_compat: bool) -> Result<(), Failure> {
+fn print_lab(file: &Path) -> Result<(), Failure> {
     let file = file.to_string_lossy();
-    let lab = labs::find(&file, Options { mininet_compat })?.lab;
+    let lab = labs::find(&file)?.lab;
     let mut text = format!("# From {}.\n", file.escape_debug());
     let warnings = lab.warnings.iter();
     warnings.for_each(|warning| text += &format!("# {warning}\n"));

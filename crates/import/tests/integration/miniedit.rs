@@ -1,7 +1,7 @@
 //! MiniEdit's files: the lab that Mininet would make of them, the warnings, and that a truncated file is
 //! refused.
 
-use bitcost_import::miniedit::{Imported, Options, import};
+use bitcost_import::miniedit::{Imported, import};
 use bitcost_study::topology::{parse, to_toml};
 
 const LAB15: &str = include_str!("../miniedit/lab15.mn");
@@ -9,11 +9,11 @@ const LOOP: &str = include_str!("../miniedit/loop.mn");
 const CAMPUS: &str = include_str!("../miniedit/campus.mn");
 
 fn read(text: &str) -> Imported {
-    import(text, Options::default()).unwrap_or_else(|error| panic!("{error}"))
+    import(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn error_of(text: &str) -> String {
-    import(text, Options::default()).expect_err(text).0
+    import(text).expect_err(text).0
 }
 
 /// The lab as a lab file, and what else is said of it.
@@ -32,13 +32,8 @@ fn shown(imported: &Imported) -> String {
 /// read its diff.
 #[test]
 fn each_file_is_the_lab_that_mininet_makes_of_it() {
-    for (name, text, mininet_compat) in [
-        ("lab15", LAB15, false),
-        ("loop", LOOP, false),
-        ("campus", CAMPUS, false),
-        ("campus_as_mininet_has_it", CAMPUS, true),
-    ] {
-        let imported = import(text, Options { mininet_compat }).unwrap();
+    for (name, text) in [("lab15", LAB15), ("loop", LOOP), ("campus", CAMPUS)] {
+        let imported = import(text).unwrap();
         insta::assert_snapshot!(name, shown(&imported));
         let again = parse("again.toml", &to_toml(&imported.topology)).unwrap();
         assert_eq!(again, imported.topology, "the lab file has all of it");

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bitcost_execute::labs::{self, NamedLab, Options};
+use bitcost_execute::labs::{self, NamedLab};
 use bitcost_lab::registry::{Claim, Description, Outcome, Request};
 use bitcost_lab::{Host, Lab, Topology};
 use bitcost_model::Invalid;
@@ -24,10 +24,6 @@ pub struct Arguments {
     /// Name of the running lab [default: that of the preset or file, with a number if it is taken]
     #[arg(long, value_parser = parse_name)]
     name: Option<String>,
-    /// For MiniEdit files: turn GRO off at both endpoints of each link with options, as Mininet
-    /// does
-    #[arg(long)]
-    mininet_compat: bool,
     #[command(flatten)]
     backend: Backend,
     /// Build the lab without rates, delays, losses or queues on its links; `bitcost lab set` can
@@ -78,10 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         detached::leave()?;
     }
     let stop = stop_on_signals()?;
-    let options = Options {
-        mininet_compat: arguments.mininet_compat,
-    };
-    let NamedLab { name, lab } = labs::find(&arguments.lab, options)?;
+    let NamedLab { name, lab } = labs::find(&arguments.lab)?;
     let mut topology = lab.topology;
     arguments.backend.apply(Some(&mut topology))?;
     bitcost_execute::check_restored()?;
