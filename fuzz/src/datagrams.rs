@@ -14,8 +14,8 @@ pub fn datagrams(bytes: &[u8]) {
     let tag = Tag::of(&TOKEN);
     let (mut tracker, mut highest) = (Tracker::default(), None);
     for datagram in rest.chunks(usize::from(*length).max(1)) {
-        if let Some(number) = bitcost_traffic::iperf3::number(datagram) {
-            assert!(number < u64::from(u32::MAX));
+        if let Some(header) = bitcost_traffic::iperf3::Header::read(datagram, false) {
+            assert!(header.number <= u64::from(u32::MAX));
         }
         let Some((phase, number)) = tag.parse(datagram) else {
             continue;

@@ -1,5 +1,6 @@
 //! Datagrams: the greeting of a stream, the header of data, and what is counted of their numbers.
 
+pub use bitcost_traffic::iperf3::Header;
 use bitcost_traffic::{Arrival, Tracker};
 
 pub const GREETING_BYTES: usize = 4;
@@ -22,44 +23,6 @@ pub fn answer(greeting: &[u8]) -> Option<[u8; GREETING_BYTES]> {
         true => 987_654_321_u32.to_le_bytes(),
         false => *b"6789",
     })
-}
-
-/// The header of data: when it was sent, and its number, which begins at 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// The sender's clock in nanoseconds; its zero is unknown.
-    pub sent_ns: u64,
-    pub number: u64,
-}
-
-impl Header {
-    /// Reads the header; absent for a datagram that is too short, and for the number 0.
-    #[inline]
-    pub fn read(datagram: &[u8], wide: bool) -> Option<Header> {
-        let word = |at: usize| {
-            let word = datagram.get(at..at + 4)?.first_chunk()?;
-            Some(u64::from(u32::from_be_bytes(*word)))
-        };
-        let number = match wide {
-            true => word(8)? << 32 | word(12)?,
-            false => word(8)?,
-        };
-        let sent_ns = word(0)? * 1_000_000_000 + word(4)? * 1000;
-        (number > 0).then_some(Header { sent_ns, number })
-    }
-
-    /// Writes the header to the front of a datagram of at least 16 bytes.
-    #[inline]
-    pub fn write(&self, datagram: &mut [u8], wide: bool) {
-        let seconds = (self.sent_ns / 1_000_000_000) as u32;
-        let micros = (self.sent_ns % 1_000_000_000 / 1000) as u32;
-        datagram[..4].copy_from_slice(&seconds.to_be_bytes());
-        datagram[4..8].copy_from_slice(&micros.to_be_bytes());
-        match wide {
-            true => datagram[8..16].copy_from_slice(&self.number.to_be_bytes()),
-            false => datagram[8..12].copy_from_slice(&(self.number as u32).to_be_bytes()),
-        }
-    }
 }
 
 /// The most by which a number may be ahead: beyond, the datagram is not of this stream.
@@ -131,20 +94,6 @@ mod tests {
             },
             0
         ));
-    }
-
-    #[test]
-    fn header_is_read_as_it_was_written() {
-        let mut datagram = [0; 20];
-        for (wide, number) in [(false, 7), (true, 1 << 33)] {
-            let header = Header {
-                sent_ns: 5_000_001_000,
-                number,
-            };
-            header.write(&mut datagram, wide);
-            assert_eq!(Header::read(&datagram, wide), Some(header));
-        }
-        assert_eq!(Header::read(&datagram[..11], false), None);
     }
 
     #[test]

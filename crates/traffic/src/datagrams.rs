@@ -125,7 +125,8 @@ impl Datagrams {
         }
         let parsed = match self.tag.is_iperf3() {
             false => self.tag.parse(datagram),
-            true => iperf3::number(datagram).map(|number| (control.phase(), number)),
+            true => iperf3::Header::read(datagram, false)
+                .map(|header| (control.phase(), header.number - 1)),
         };
         let Some((phase, number)) = parsed else {
             self.note_foreign(datagram);

@@ -58,28 +58,54 @@ pub fn greet(socket: &UdpSocket, patience: Duration) -> io::Result<()> {
     }
 }
 
-/// Bytes of a datagram's header: seconds and microseconds of the sender's clock, and a number that
-/// counts from 1.
-pub const HEADER_BYTES: usize = 12;
-
-/// Writes the header of message `number`, counted from 0, with the present time.
-#[inline]
-pub fn write_header(message: &mut [u8], number: u64) {
-    let Some(header) = message.first_chunk_mut::<HEADER_BYTES>() else {
-        return;
-    };
-    let us = monotonic_ns() / 1000;
-    header[..4].copy_from_slice(&((us / 1_000_000) as u32).to_be_bytes());
-    header[4..8].copy_from_slice(&((us % 1_000_000) as u32).to_be_bytes());
-    header[8..].copy_from_slice(&(number as u32).wrapping_add(1).to_be_bytes());
+/// The header of a datagram: when it was sent, and its number, which begins at 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The sender's clock in nanoseconds; its zero is unknown.
+    pub sent_ns: u64,
+    pub number: u64,
 }
 
-/// The number of a datagram, counted from 0; absent for one that is too short, or has number 0.
-#[inline]
-pub fn number(datagram: &[u8]) -> Option<u64> {
-    let header = datagram.first_chunk::<HEADER_BYTES>()?;
-    let number = u32::from_be_bytes([header[8], header[9], header[10], header[11]]);
-    u64::from(number).checked_sub(1)
+impl Header {
+    /// The header of message `number`, counted from 0, with the present time.
+    #[inline]
+    pub fn now(number: u64) -> Header {
+        Header {
+            sent_ns: monotonic_ns(),
+            number: number + 1,
+        }
+    }
+
+    /// Reads the header, whose number has 64 bits where it is `wide`; absent for a datagram that is too short, and for the
+    /// number 0.
+    #[inline]
+    pub fn read(datagram: &[u8], wide: bool) -> Option<Header> {
+        let word = |at: usize| {
+            let word = datagram.get(at..at + 4)?.first_chunk()?;
+            Some(u64::from(u32::from_be_bytes(*word)))
+        };
+        let number = match wide {
+            true => word(8)? << 32 | word(12)?,
+            false => word(8)?,
+        };
+        let sent_ns = word(0)? * 1_000_000_000 + word(4)? * 1000;
+        (number > 0).then_some(Header { sent_ns, number })
+    }
+
+    /// Writes the header to the front of a datagram; nothing where it is too short.
+    #[inline]
+    pub fn write(&self, datagram: &mut [u8], wide: bool) {
+        let Some(header) = datagram.get_mut(..if wide { 16 } else { 12 }) else {
+            return;
+        };
+        let us = self.sent_ns / 1000;
+        header[..4].copy_from_slice(&((us / 1_000_000) as u32).to_be_bytes());
+        header[4..8].copy_from_slice(&((us % 1_000_000) as u32).to_be_bytes());
+        match wide {
+            true => header[8..].copy_from_slice(&self.number.to_be_bytes()),
+            false => header[8..].copy_from_slice(&(self.number as u32).to_be_bytes()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -97,12 +123,17 @@ mod tests {
     }
 
     #[test]
-    fn headers_count_from_one() {
-        let mut message = [0; 16];
-        write_header(&mut message, 0);
-        assert_eq!((message[11], number(&message)), (1, Some(0)));
-        write_header(&mut message, 70_000);
-        assert_eq!(number(&message), Some(70_000));
-        assert_eq!((number(&[0; 16]), number(&[1; 11])), (None, None));
+    fn a_header_is_read_as_it_was_written() {
+        let mut datagram = [0; 20];
+        for (wide, number) in [(false, 7), (true, 1 << 33)] {
+            let header = Header {
+                sent_ns: 5_000_001_000,
+                number,
+            };
+            header.write(&mut datagram, wide);
+            assert_eq!(Header::read(&datagram, wide), Some(header));
+        }
+        assert_eq!(Header::read(&datagram[..11], false), None);
+        assert_eq!(Header::now(0).number, 1);
     }
 }

@@ -63,7 +63,7 @@ impl Tag {
     #[inline]
     pub fn write(&self, message: &mut [u8], phase: Phase, number: u64) {
         if self.is_iperf3 {
-            return iperf3::write_header(message, number);
+            return iperf3::Header::now(number).write(message, false);
         }
         match message.first_chunk_mut() {
             Some(front) => *front = self.header(phase, number),
