@@ -1,18 +1,15 @@
 //! The forms in which results are printed, chosen on the command line.
 
-use bitcost_analysis::compare::{THRESHOLD_PCT, with_first};
-use bitcost_analysis::findings::{Findings, LogPlace};
-use bitcost_execute::store::LogFile;
+use bitcost_analysis::findings::Findings;
 use bitcost_model::conditions::Conditions;
-use bitcost_render::export::{ExportError, Form, Input, Maker, RowSupport, Rows, Source};
+use bitcost_render::export::{ExportError, Form, Input, RowSupport, Rows};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::{FORMS, form};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
 use crate::opened;
-use crate::output;
-use crate::terminal::columns;
+use crate::output::{self, columns};
 
 /// Most columns of text: wider text is hard to read.
 const TEXT: u16 = 100;
@@ -82,24 +79,16 @@ impl Look {
                 names.join(", ")
             )));
         }
-        let why = match form.name {
-            other if self.samples && (other != "json" || self.rows.is_some()) => {
-                "--samples needs --json without --rows; `--format csv --rows intervals` prints samples as rows"
-            }
-            _ => return Ok(()),
-        };
-        Err(Failure::Usage(why.to_owned()))
+        if self.samples && (form.name != "json" || self.rows.is_some()) {
+            let why = "--samples needs --json without --rows; `--format csv --rows intervals` prints samples as rows";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        Ok(())
     }
 
     /// Checks the form of a test before it begins.
-    pub fn check_test(
-        &self,
-        is_repeated: bool,
-        is_log_missing: bool,
-        conditions: &Conditions,
-    ) -> Result<(), Failure> {
+    pub fn check_test(&self, is_repeated: bool, conditions: &Conditions) -> Result<(), Failure> {
         let why = match self.form().name {
-            "html" if is_log_missing => "--format html is made from the log; leave out --no-log",
             "iperf3" if conditions.workload.is_transactional() => {
                 "--format iperf3 is for streams: iperf3 has no transactions; use --format json"
             }
@@ -118,23 +107,12 @@ impl Look {
         if self.rows.is_some() || !form.holds_caveats {
             opened::say_caveats(executions);
         }
-        let sources = match form.names_sources {
-            true => executions.iter().map(source).collect::<Result<_, _>>()?,
-            false => Vec::new(),
-        };
-        let between = match form.names_sources {
-            true => with_first(executions, THRESHOLD_PCT),
-            false => Vec::new(),
-        };
         let exported = (form.export)(&Input {
             executions,
             rows: self.rows,
-            between: &between,
             samples: self.samples,
             verbose: self.verbose,
             text: look(TEXT),
-            sources: &sources,
-            maker: &maker(),
         })?;
         output::print(&exported)
     }
@@ -146,30 +124,6 @@ impl From<ExportError> for Failure {
             ExportError::Usage(what) => Failure::Usage(what),
             ExportError::Check(what) => Failure::Check(what),
         }
-    }
-}
-
-/// The log's file, its length and its checksum.
-pub fn source(findings: &Findings) -> Result<Source, Failure> {
-    let LogPlace { path, bytes } = findings.log.clone().ok_or_else(|| {
-        Failure::Usage("the runs of `bitcost test --no-log` have no log".to_owned())
-    })?;
-    let log = LogFile::open(opened::folder(findings))?;
-    let (bytes, sha256) = log.up_to(bytes).fingerprint()?;
-    let path = path.display().to_string();
-    Ok(Source {
-        path,
-        bytes,
-        sha256,
-    })
-}
-
-/// This program, as it was called.
-pub fn maker() -> Maker {
-    Maker {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: output::command_line(),
-        at: bitcost_controller::now(),
     }
 }
 

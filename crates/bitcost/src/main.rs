@@ -2,7 +2,6 @@
 
 mod examples;
 mod failure;
-mod files;
 mod foreign;
 mod format;
 mod mistakes;
@@ -13,7 +12,6 @@ mod output;
 mod progress;
 mod signals;
 mod studies;
-mod terminal;
 mod verbs;
 
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Standard output, whose reader may leave early, as `head` does; and standard error.
+//! Standard output, whose reader may leave early, as `head` does; standard error; files that the user names.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -8,9 +8,28 @@ use bitcost_model::{harmless_page, shell};
 use bitcost_render::block::{Block, text};
 use bitcost_render::layout::{TextOptions, folded_text};
 pub use bitcost_render::progress::{say, say_whole};
+use bitcost_sys::files::replace;
 
 use crate::failure::Failure;
-use crate::terminal::columns;
+
+/// Fewest columns of a table: a narrower one has no room for a number.
+const LEAST_COLUMNS: u16 = 40;
+
+/// The width of the terminal that standard output is; absent if it is none.
+pub fn columns() -> Option<u16> {
+    let terminal = console::Term::stdout().size_checked();
+    terminal.map(|(_, columns)| columns.max(LEAST_COLUMNS))
+}
+
+/// Writes a file with this content, completely or not at all; a link is not followed.
+pub fn file(path: &Path, content: &[u8], option: &str) -> Result<(), Failure> {
+    replace(path, content).map_err(|error| {
+        Failure::Environment(format!(
+            "cannot write {}: {error}; choose another place with {option}",
+            path.display()
+        ))
+    })
+}
 
 /// Prints a text. On a terminal, nothing in the text can control, colour or reorder the display,
 /// because labels and names may come from files of other users.

@@ -1,7 +1,6 @@
 //! The interface of every form of output: its name, what it can hold, and how executions are
 //! written in it.
 
-use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, intervals_table, runs_table};
 
@@ -14,8 +13,6 @@ pub struct Form {
     pub rows: RowSupport,
     /// Whether caveats of a log are written in it; if not, they go to standard error.
     pub holds_caveats: bool,
-    /// Whether it names the log of each execution, with its checksum.
-    pub names_sources: bool,
     /// Writes the executions, or says why they do not fit the form.
     pub export: fn(&Input) -> Result<String, ExportError>,
 }
@@ -32,7 +29,6 @@ impl Form {
             help,
             rows: RowSupport::Never,
             holds_caveats: false,
-            names_sources: false,
             export,
         }
     }
@@ -63,7 +59,7 @@ impl Rows {
     }
 }
 
-/// The path of a log, and the size and checksum of its bytes.
+/// What a page names as the log of an execution: its path, and the size and checksum of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub path: String,
@@ -73,6 +69,7 @@ pub struct Source {
     pub sha256: String,
 }
 
+/// What a page says of how it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maker {
     pub version: String,
@@ -86,16 +83,11 @@ pub struct Input<'a> {
     pub executions: &'a [Findings],
     /// The rows of the table that is written instead of summaries.
     pub rows: Option<Rows>,
-    /// The first execution compared with each other one, for pages.
-    pub between: &'a [Comparison],
     /// Whether the raw records of every run are written, too.
     pub samples: bool,
     /// Whether all figures of a single run and the evidence for its bottleneck are written.
     pub verbose: bool,
     pub text: TextOptions,
-    /// The logs of the executions, in their order; empty where the form does not name them.
-    pub sources: &'a [Source],
-    pub maker: &'a Maker,
 }
 
 /// Why executions cannot be written in a form.

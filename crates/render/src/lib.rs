@@ -33,12 +33,11 @@ mod words;
 use export::Form;
 
 /// Every form of output, in the order of the help: a row for each.
-pub static FORMS: [Form; 6] = [
+pub static FORMS: [Form; 5] = [
     report::TEXT,
     report::MARKDOWN,
     csv::FORM,
     document::FORM,
-    html::FORM,
     iperf3::FORM,
 ];
 

@@ -6,8 +6,7 @@ use bitcost_render::explained::{explanation_folded, explanation_json, explanatio
 
 use crate::failure::Failure;
 use crate::opened;
-use crate::output;
-use crate::terminal::columns;
+use crate::output::{self, columns};
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -4,6 +4,7 @@ mod agent;
 mod compare;
 pub mod completions;
 mod explain;
+mod help;
 pub mod host;
 mod import;
 mod lab;
@@ -13,7 +14,6 @@ mod plan;
 pub mod report;
 mod run;
 mod serve;
-mod settings;
 mod show;
 mod studies;
 mod test;
@@ -21,7 +21,6 @@ mod test;
 use clap::{Command, Subcommand};
 
 use crate::failure::Failure;
-use crate::output;
 
 /// Every verb, in the order of the help.
 #[derive(Subcommand)]
@@ -99,23 +98,6 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Man(arguments) => man::run(&arguments, command),
         Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Lab(action) => lab::run(&action),
-        Verb::Help { words } => help(&words, command),
+        Verb::Help { words } => help::run(&words, command),
     }
-}
-
-/// Prints the help of the command that these words name, or all settings.
-fn help(words: &[String], mut command: Command) -> Result<(), Failure> {
-    if words == ["settings"] {
-        return settings::print();
-    }
-    command.build();
-    let mut found = &mut command;
-    for word in words {
-        let missing = Failure::Usage(format!(
-            "there is no command `{}`; `bitcost --help` lists them",
-            words.join(" ")
-        ));
-        found = found.find_subcommand_mut(word).ok_or(missing)?;
-    }
-    output::print(&found.render_long_help().to_string())
 }

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use bitcost_analysis::compare::{THRESHOLD_PCT, of_study, with_first};
-use bitcost_analysis::findings::Findings;
+use bitcost_analysis::findings::{Findings, LogPlace};
+use bitcost_execute::store::LogFile;
+use bitcost_render::export::{Maker, Source};
 use bitcost_render::html::page;
 
 use crate::failure::Failure;
-use crate::format::{maker, source};
 use crate::opened;
 use crate::options::judging::threshold;
-use crate::{files, output};
+use crate::output;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -35,13 +36,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let sources = found.iter().map(source).collect::<Result<Vec<_>, _>>()?;
     let between = with_first(&found, arguments.threshold);
-    let html = page(&found, &sources, &between, &maker());
+    let maker = Maker {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: output::command_line(),
+        at: bitcost_controller::now(),
+    };
+    let html = page(&found, &sources, &between, &maker);
     let default = || opened::folder(&found[0]).join(usual_name(&found[1..]));
     let path = arguments.out.clone().unwrap_or_else(default);
     if path.as_os_str() == "-" {
         return output::print(&html);
     }
-    files::write(&path, html.as_bytes(), "--out FILE")?;
+    output::file(&path, html.as_bytes(), "--out FILE")?;
     output::line(&path.display().to_string())
 }
 
@@ -60,4 +66,21 @@ fn usual_name(others: &[Findings]) -> String {
         "compare-with-{}.html",
         names.collect::<Vec<_>>().join("-and-")
     )
+}
+
+/// The log's file, its length and its checksum.
+fn source(findings: &Findings) -> Result<Source, Failure> {
+    let log = LogFile::open(opened::folder(findings))?;
+    // As long as it was when it was read.
+    let log = match &findings.log {
+        Some(LogPlace { bytes, .. }) => log.up_to(*bytes),
+        None => log,
+    };
+    let (bytes, sha256) = log.fingerprint()?;
+    let path = log.path().display().to_string();
+    Ok(Source {
+        path,
+        bytes,
+        sha256,
+    })
 }

@@ -159,13 +159,16 @@ fn one_link_and_one_command_at_each_host() {
     let kept = server.folder.path().join("kept");
     fs::create_dir(&kept).unwrap();
     let logged = bitcost(&server.client())
-        .args(["test", "tcp", &link, "-t", "300ms", "--format", "html"])
+        .args(["test", "tcp", &link, "-t", "300ms", "--json"])
         .current_dir(&kept)
         .output()
         .unwrap();
     assert!(logged.status.success(), "{}", said(&logged));
     let secret = link.rsplit_once('.').unwrap().1;
-    assert!(!said(&logged).contains(secret), "the page has the secret");
+    assert!(
+        !said(&logged).contains(secret),
+        "the document has the secret"
+    );
     assert!(fs::read_dir(&kept).unwrap().count() > 0);
     let mut grep = Command::new("grep");
     let has_secret = grep.args(["-rqF", secret]).arg(&kept).status();

@@ -18,24 +18,11 @@ use sha2::{Digest, Sha256};
 use crate::answer::{Answer, of_cell};
 use crate::document::json;
 use crate::experiment::{ladder_lines, ladder_paragraphs, ladder_sentences};
-use crate::export::{Form, Maker, Source};
+use crate::export::{Maker, Source};
 use crate::mesh::{mesh, mesh_sentence};
 use crate::one_cell::one_cell;
 use pictures::Picture;
 use writer::Html;
-
-pub(crate) const FORM: Form = Form {
-    holds_caveats: true,
-    names_sources: true,
-    ..Form::new(
-        "html",
-        "One HTML file with tables and pictures, as `bitcost report` writes it",
-        |input| {
-            let (executions, between) = (input.executions, input.between);
-            Ok(page(executions, input.sources, between, input.maker))
-        },
-    )
-};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

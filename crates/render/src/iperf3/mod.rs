@@ -35,7 +35,7 @@ fn export(input: &Input) -> Result<String, ExportError> {
     let name = &execution.name;
     let mut printed = None;
     execution.each_run(|of| of.run == row.run, &mut |_, _, view| {
-        let document = iperf3(view, row.began_at.as_deref(), &input.maker.version);
+        let document = iperf3(view, row.began_at.as_deref(), env!("CARGO_PKG_VERSION"));
         let document = document.map(|document| with_hosts(document, view, execution));
         printed = Some(document.ok_or(view.conditions.workload.name()));
     });

@@ -6,8 +6,7 @@ use bitcost_model::shaping::{Shaping, show_shaping};
 use bitcost_render::layout::folded_text;
 
 use crate::failure::Failure;
-use crate::output;
-use crate::terminal::columns;
+use crate::output::{self, columns};
 
 /// Indent of further lines of a link, after the drawing's own.
 const HANGING: usize = 4;

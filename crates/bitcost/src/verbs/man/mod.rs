@@ -4,24 +4,24 @@ mod markdown;
 
 use std::path::{Path, PathBuf};
 
-use bitcost_model::near::did_you_mean;
 use clap::Command;
 use clap_mangen::Man;
 
+use super::help::named;
 use crate::failure::Failure;
-use crate::{files, output};
+use crate::output;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Command whose page is printed, such as `test` [default: bitcost itself]; `bitcost man
+    /// Command whose page is printed, such as `lab up` [default: bitcost itself]; `bitcost man
     /// test | man -l -` shows it
-    #[arg(conflicts_with = "out")]
-    verb: Option<String>,
+    #[arg(conflicts_with = "out", value_name = "COMMAND")]
+    words: Vec<String>,
     /// Write all pages to this folder, such as ~/.local/share/man/man1
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print all commands with their options, and the exit codes, as one page of Markdown
-    #[arg(long, conflicts_with_all = ["verb", "out"])]
+    #[arg(long, conflicts_with_all = ["words", "out"])]
     markdown: bool,
 }
 
@@ -32,9 +32,13 @@ pub fn run(arguments: &Arguments, command: Command) -> Result<(), Failure> {
     if arguments.markdown {
         return output::print(&markdown::page(command));
     }
-    let page = match &arguments.verb {
-        Some(verb) => page_of(command, verb)?,
-        None => command,
+    let page = match arguments.words.is_empty() {
+        true => command,
+        false => {
+            let name = format!("bitcost-{}", arguments.words.join("-"));
+            let found = named(command, &arguments.words)?;
+            found.name(name.clone()).display_name(name)
+        }
     };
     let mut text = Vec::new();
     let rendered = Man::new(page)
@@ -67,26 +71,7 @@ fn write_all(command: Command, folder: &Path) -> Result<(), Failure> {
         );
         let (page, mut text) = (Man::new(command), Vec::new());
         page.render(&mut text).map_err(cannot)?;
-        files::write(&folder.join(page.get_filename()), &text, "--out FOLDER")?;
+        output::file(&folder.join(page.get_filename()), &text, "--out FOLDER")?;
     }
     Ok(())
-}
-
-/// The command of one verb, under its whole name.
-fn page_of(mut command: Command, verb: &str) -> Result<Command, Failure> {
-    // This call completes the names and versions of the verbs.
-    command.build();
-    let visible = || command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let Some(found) = visible().find(|known| known.get_name() == verb) else {
-        let names: Vec<&str> = visible().map(Command::get_name).collect();
-        let hint = did_you_mean(verb, names.iter().copied());
-        return Err(Failure::Usage(format!(
-            "unknown command `{verb}`{hint}; allowed: {}",
-            names.join(", ")
-        )));
-    };
-    Ok(found
-        .clone()
-        .name(format!("bitcost-{verb}"))
-        .display_name(format!("bitcost-{verb}")))
 }

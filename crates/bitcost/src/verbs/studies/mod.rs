@@ -5,9 +5,8 @@ use bitcost_analysis::metrics::METRICS;
 use bitcost_render::layout::folded_text;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, columns};
 use crate::studies::{EMBEDDED, find};
-use crate::terminal::columns;
 
 const TEMPLATE: &str = include_str!("study.toml");
 

@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let why = "--against cannot be used with --prove and --until-interval; --budget is how long it measures";
         return Err(Failure::Usage(why.to_owned()));
     }
-    look.check_test(true, arguments.no_log, conditions)?;
+    look.check_test(true, conditions)?;
     let mut study = arguments.against.apply(test.study.clone())?;
     arguments.profile.apply(&mut study);
     let blocks = Some(blocks(&study, arguments.budget.unwrap_or(BUDGET))?);
