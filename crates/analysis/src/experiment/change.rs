@@ -219,6 +219,11 @@ impl Change {
         }
     }
 
+    /// Whether it is more flows, which are faster whatever holds one of them.
+    pub fn is_of_flows(&self) -> bool {
+        self.row.name == FLOWS
+    }
+
     /// Whether it changes the resource of the limiter that the counters name.
     pub(super) fn is_own(&self, base: &Base) -> bool {
         let named = base.named.as_ref();

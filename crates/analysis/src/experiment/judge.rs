@@ -3,7 +3,7 @@
 use bitcost_stats::median;
 
 use super::base::Base;
-use super::change::{CONGESTION, Change, FLOWS, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
+use super::change::{CONGESTION, Change, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
 use super::round::{Round, UNCHANGED};
 use super::tighten::BUSY;
 use crate::explain::{Decision, Limiter, NotTried, ON_THE_PATH, Outcome, Proof, Tried, limiter};
@@ -60,7 +60,7 @@ impl Seen<'_> {
     }
 
     pub fn is_of_flows(&self) -> bool {
-        self.change.row.name == FLOWS
+        self.change.is_of_flows()
     }
 
     /// Its gain, of what relaxes.
@@ -243,7 +243,7 @@ impl<'a> Judged<'a> {
             let of_path = of_path.filter(|_| !self.has(PATH_RATE, Decision::DoesNot));
             return lost.cloned().or(of_path);
         }
-        if change.row.name == FLOWS {
+        if change.is_of_flows() {
             let mut suspects = self.base.next.iter();
             let suspect = suspects.find(|one| change.row.is_of(one)).cloned();
             return match self.base.is_lossy() {

@@ -43,6 +43,7 @@ impl Ladder {
                 ..Rung::default()
             }));
         }
+        self.check(test);
         let cell = test.explanation.cells.first();
         let verdict = cell.and_then(ExplainedCell::verdict);
         let named = verdict.as_ref().map(|verdict| verdict.limiter());
@@ -54,6 +55,23 @@ impl Ladder {
         }
         self.offered.clear();
         self.without.clear();
+    }
+
+    /// Takes the rate of a step from its test, where that is less than the short runs had.
+    fn check(&mut self, test: &Findings) {
+        let step = self.rungs.len().saturating_sub(1);
+        let metric = |rate: &str| test.summary.cells.first()?.figure(rate);
+        let rung = self.rungs.last_mut().filter(|rung| rung.change.is_some());
+        let Some((rung, rate)) = rung.zip(metric(&self.rate_metric)) else {
+            return;
+        };
+        let ratio = rung.rate.map_or(1.0, |short| short.value / rate.value);
+        if ratio > DRIFT && self.goal == Goal::Rate {
+            rung.rate = Some(rate);
+            self.caveats.push(format!(
+                "step {step} was {ratio:.1} times as fast in short runs as in its whole test, whose rate this is"
+            ));
+        }
     }
 
     /// Takes what the present step has to try.

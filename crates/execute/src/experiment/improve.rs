@@ -160,7 +160,7 @@ impl Climb<'_, '_, '_> {
     }
 
     /// Tries the changes of the bottleneck, and where none gains, all others; first those that turn on what a host has
-    /// off. Returns the change that is kept.
+    /// off, and last more flows. Returns the change that is kept.
     fn stages(&mut self, base: &Base) -> Result<Option<Change>, Over> {
         if self.limiter != base.named {
             self.limiter.clone_from(&base.named);
@@ -175,7 +175,8 @@ impl Climb<'_, '_, '_> {
             self.ladder.offer(&offers);
             let (restoring, others): (Vec<_>, Vec<_>) =
                 offers.changes.into_iter().partition(|one| one.how.restores);
-            for changes in [restoring, others] {
+            let (flows, others) = others.into_iter().partition(Change::is_of_flows);
+            for changes in [restoring, others, flows] {
                 if let Some(one) = self.try_all(base, changes)? {
                     return Ok(Some(one));
                 }
