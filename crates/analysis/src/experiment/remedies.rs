@@ -137,7 +137,7 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
         let is_useless =
             row.is_larger() && offers.last().is_some_and(|one| gains_nothing(&one.words));
         offers.retain_mut(|offer| {
-            let gaining_one = tried(&offer.words).filter(|one| is_more(one));
+            let gaining_one = tried(&offer.words).filter(|one| is_more(one, base.load.spread));
             offer.gain = gaining_one.map(|one| one.rate);
             gaining.extend(offer.gain.is_some().then(|| offer.clone()));
             let is_open = offer.gain.is_none() && !gains_nothing(&offer.words);
@@ -174,11 +174,12 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     all.chain(first).chain(rest).collect()
 }
 
-/// Whether a rate is higher: by what cannot be chance, where one or two pairs of runs show it.
-fn is_more(tried: &Tried) -> bool {
+/// Whether a rate is higher: by what cannot be chance, where one or two pairs of runs show it, and by more than parts of
+/// the test itself differ.
+fn is_more(tried: &Tried, spread: Option<[f64; 2]>) -> bool {
     let least = match tried.rate.low {
         Some(low) if low > 1.0 => WORTH,
-        _ if tried.blocks <= FEW => MUCH,
+        _ if tried.blocks <= FEW => spread.map_or(MUCH, |[least, most]| MUCH.max(most / least)),
         _ => return false,
     };
     tried.rate.value >= least

@@ -57,7 +57,7 @@ impl Ladder {
         self.without.clear();
     }
 
-    /// Takes the rate of a step from its test, where that is less than the short runs had.
+    /// Takes the rate of a step from its whole test, where the short runs had another one.
     fn check(&mut self, test: &Findings) {
         let step = self.rungs.len().saturating_sub(1);
         let metric = |rate: &str| test.summary.cells.first()?.figure(rate);
@@ -66,7 +66,7 @@ impl Ladder {
             return;
         };
         let ratio = rung.rate.map_or(1.0, |short| short.value / rate.value);
-        if ratio > DRIFT && self.goal == Goal::Rate {
+        if !(1.0 / DRIFT..=DRIFT).contains(&ratio) && self.goal == Goal::Rate {
             rung.rate = Some(rate);
             self.caveats.push(format!(
                 "step {step} was {ratio:.1} times as fast in short runs as in its whole test, whose rate this is"
