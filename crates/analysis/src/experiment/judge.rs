@@ -1,5 +1,6 @@
 //! From the runs of a proof to what they prove.
 
+use bitcost_model::record::Role;
 use bitcost_stats::median;
 
 use super::base::Base;
@@ -26,6 +27,9 @@ const NO_EFFECT: f64 = 0.5;
 
 /// The factor by which a change grows what it aims at, or lowers it, to be one.
 const MOVED: f64 = 1.1;
+
+/// An end that is busy for this share of the time may be what another congestion control relieves.
+const HALF: f64 = 0.5;
 
 /// The least rate of unchanged short runs ÷ that of the test: slower ones may have another bottleneck.
 const LIKE_THE_TEST: f64 = 0.67;
@@ -271,7 +275,13 @@ impl<'a> Judged<'a> {
             return limiter(end?, "");
         }
         if suspect.is_none() && change.row.name == CONGESTION && !self.base.is_lossy() {
-            return None;
+            // One that paces takes more CPU time for the same data.
+            let busy =
+                |end: &Role| self.base.load.busy[*end as usize].filter(|share| *share >= HALF);
+            let ends = [Role::Sender, Role::Receiver].into_iter();
+            let busiest = ends.filter_map(|end| Some((end, busy(&end)?)));
+            let (end, _) = busiest.max_by(|a, b| a.1.total_cmp(&b.1))?;
+            return limiter(cpus[end as usize], "");
         }
         let is_datagram = self.base.conditions.workload.is_datagram();
         let mut names = change.row.of.iter();

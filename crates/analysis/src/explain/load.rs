@@ -27,7 +27,7 @@ pub struct Load {
     pub queued_bytes: Option<f64>,
     /// User data of a TCP segment, or the most that a datagram of one packet has where those of the run have more, in bytes.
     pub segment_bytes: Option<f64>,
-    /// Segments retransmitted of those sent, as a share.
+    /// Segments retransmitted of those sent, as a share, without those that had arrived.
     pub retransmitted: Option<f64>,
     /// Rate of delivered user data, in bit/s.
     pub delivered_bps: Option<f64>,
@@ -61,7 +61,11 @@ impl Load {
         let busy = ends.map(|role| busy(run, role));
         let edges = Edges::of(&run.sender.samples);
         let grown = |of: fn(&TcpInfo) -> Option<u32>| edges.as_ref()?.tcp(of);
-        let again = grown(|tcp| tcp.total_retrans).zip(grown(|tcp| tcp.data_segs_out));
+        let lost = grown(|tcp| tcp.total_retrans).map(|again| {
+            let in_vain = grown(|tcp| tcp.dsack_dups).unwrap_or(0.0);
+            (again - in_vain).max(0.0)
+        });
+        let lost = lost.zip(grown(|tcp| tcp.data_segs_out));
         Load {
             busy_ns: ends.map(|role| busy_ns(run, role, busy[role as usize]?)),
             busy,
@@ -72,7 +76,7 @@ impl Load {
             queued_bytes: socket(Role::Sender, |one| one.send_queue_bytes),
             segment_bytes: connections(run, |tcp| tcp.snd_mss_bytes)
                 .or_else(|| in_fragments(run).map(|(_, most)| f64::from(most))),
-            retransmitted: again.map(|(again, all)| again / all.max(1.0)),
+            retransmitted: lost.map(|(lost, all)| lost / all.max(1.0)),
             delivered_bps: delivered_bps(run),
             background_bps: background_bps(run),
             ramp_s,
