@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::Unavailable;
-use bitcost_model::profile::{Layer, Profile, ProfiledTask};
+use bitcost_model::profile::{Layer, ProfiledTask};
 use bitcost_model::record::Role;
 
-use super::owner::{Found, Owner, Place, end_of_cpu};
+use super::owner::{Owner, Place, RECEIVES, end_of_cpu};
 use super::weights::{Host, weighed};
 use crate::metrics::cpu::idle_cpus;
 use crate::metrics::{Method, RunView, attribute, units_per_second};
 
-/// The share of lost samples from which the profile of a run is left out.
-const MOST_LOST: f64 = 0.05;
+/// The lost samples above which the profile of a run is left out.
+const MOST_LOST_PCT: f64 = 5.0;
 
 /// The CPU time of a run by layer, of each end that was profiled and that counted something.
 pub type RunProfile = BTreeMap<Role, EndProfile>;
@@ -51,16 +51,15 @@ pub fn run_profile(
         })
     };
     let hosts: Vec<Host> = Role::ALL.into_iter().filter_map(host).collect();
-    let sum = |count: fn(&Profile) -> u64| hosts.iter().map(|host| count(host.profile)).sum();
-    let (samples, lost): (u64, u64) = (sum(|host| host.samples), sum(|host| host.lost));
-    let lost = lost as f64 / (samples + lost).max(1) as f64;
+    let samples: u64 = hosts.iter().map(|host| host.profile.samples).sum();
+    let lost: u64 = hosts.iter().map(|host| host.profile.lost).sum();
+    let lost_pct = 100.0 * lost as f64 / (samples + lost).max(1) as f64;
     if samples == 0 {
         return Err(Unavailable("it has no sample".to_owned()));
     }
-    if lost > MOST_LOST {
-        let (lost, most) = (100.0 * lost, 100.0 * MOST_LOST);
+    if lost_pct > MOST_LOST_PCT {
         return Err(Unavailable(format!(
-            "{lost:.0} % of its samples were lost, more than {most:.0} %"
+            "{lost_pct:.0} % of its samples were lost, more than {MOST_LOST_PCT:.0} %"
         )));
     }
     let mut account = Account::default();
@@ -81,17 +80,13 @@ impl Account {
             let (sampled, cpus) = (one.sampled, one.cpus);
             let carrier = host.place.of_task(&sampled.task);
             let own = one.layer.unwrap_or(Layer::OtherKernel);
-            let owner = match host.place.owner(&sampled.task, &sampled.stack) {
-                Found::Owner(owner) => owner,
-                Found::Received(owner) => {
-                    *received.entry((carrier, owner)).or_default() += cpus;
-                    owner
-                }
-                Found::Receiving => {
-                    *receiving.entry((carrier, own)).or_default() += cpus;
-                    continue;
-                }
+            let Some(owner) = host.place.owner(&sampled.task, &sampled.stack) else {
+                *receiving.entry((carrier, own)).or_default() += cpus;
+                continue;
             };
+            if sampled.stack.contains(RECEIVES) {
+                *received.entry((carrier, owner)).or_default() += cpus;
+            }
             let home = end_of_cpu(sampled.cpu, run).filter(|_| owner == Owner::Other);
             let home = home.map_or(carrier, Owner::End);
             let layer = match sampled.task {
@@ -170,15 +165,11 @@ fn is_charged(carrier: Owner, owner: Owner, end: Role, method: Option<Method>) -
 /// there, or anywhere, or else for others.
 fn parts(received: &BTreeMap<(Owner, Owner), f64>, carrier: Owner) -> Vec<(Owner, f64)> {
     let is_known = received.keys().any(|(back, _)| *back == carrier);
-    let clear = || {
-        let clear = received.iter();
-        clear.filter(|((back, _), _)| *back == carrier || !is_known)
-    };
-    let sum: f64 = clear().map(|(_, cpus)| cpus).sum();
+    let clear = received.iter();
+    let clear = clear.filter(|((back, _), _)| *back == carrier || !is_known);
+    let sum: f64 = clear.clone().map(|(_, cpus)| cpus).sum();
     match sum > 0.0 {
-        true => clear()
-            .map(|((_, owner), cpus)| (*owner, cpus / sum))
-            .collect(),
+        true => clear.map(|((_, to), cpus)| (*to, cpus / sum)).collect(),
         false => vec![(Owner::Other, 1.0)],
     }
 }

@@ -1,6 +1,7 @@
 //! The layer of a call chain, by the table of anchors (`anchors.txt`): entry points of the kernel that outlive its releases.
 
 use std::collections::HashMap;
+use std::str::SplitWhitespace;
 use std::sync::LazyLock;
 
 use bitcost_model::profile::Layer;
@@ -16,10 +17,12 @@ enum Anchor {
     Start,
 }
 
-/// An anchor with its functions' names, and starts of names that end in `*`.
-type Row = (Anchor, Vec<&'static str>);
-
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| lines().filter_map(row).collect());
+/// Anchors by the names of functions, and by starts of names, which end in `*`.
+static ANCHORS: LazyLock<Vec<(&str, Anchor)>> = LazyLock::new(|| {
+    let rows = lines().filter_map(row);
+    rows.flat_map(|(anchor, names)| names.map(move |name| (name, anchor)))
+        .collect()
+});
 
 /// How far above the leaf an entry of the kernel is still the layer: what a system call does itself,
 /// and not a part of the kernel that the table does not know.
@@ -52,9 +55,9 @@ impl Layers {
         if let Some(known) = self.known.get(frame) {
             return *known;
         }
-        let matches = |(anchor, names): &Row| Some((matched(names, base(frame))?, *anchor));
-        let best = ROWS.iter().filter_map(matches);
-        let found = best.max_by_key(|(length, _)| *length);
+        let matches = |(name, anchor): &(&str, _)| Some((closeness(name, base(frame))?, *anchor));
+        let best = ANCHORS.iter().filter_map(matches);
+        let found = best.max_by_key(|(closeness, _)| *closeness);
         let found = found.map(|(_, anchor)| anchor);
         self.known.insert(frame.to_owned(), found);
         found
@@ -73,34 +76,33 @@ fn lines() -> impl Iterator<Item = &'static str> {
     lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-fn row(line: &'static str) -> Option<Row> {
+fn row(line: &'static str) -> Option<(Anchor, SplitWhitespace<'static>)> {
     let (key, names) = line.split_once(':')?;
     let anchor = match (key, key.strip_prefix("entry ")) {
         ("start", _) => Anchor::Start,
         (_, Some(key)) => Anchor::Entry(Layer::named(key)?),
         _ => Anchor::Of(Layer::named(key)?),
     };
-    Some((anchor, names.split_whitespace().collect()))
+    Some((anchor, names.split_whitespace()))
 }
 
-/// How closely a function's name matches one of these; a whole name is closer than a start.
-fn matched(patterns: &[&str], name: &str) -> Option<usize> {
-    let length = |pattern: &&str| match pattern.strip_suffix('*') {
+/// How closely a function's name matches a pattern; a whole name is closer than a start.
+fn closeness(pattern: &str, name: &str) -> Option<usize> {
+    match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start).then_some(2 * start.len()),
-        None => (name == *pattern).then_some(2 * name.len() + 1),
-    };
-    patterns.iter().filter_map(length).max()
+        None => (name == pattern).then_some(2 * name.len() + 1),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{lines, matched, row};
+    use super::{closeness, lines, row};
 
     #[test]
     fn every_line_of_the_table_has_a_layer_and_names() {
         for line in lines() {
             assert!(
-                row(line).is_some_and(|(_, names)| !names.is_empty()),
+                row(line).is_some_and(|(_, mut names)| names.next().is_some()),
                 "{line}"
             );
         }
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_whole_name_is_closer_than_a_start() {
-        assert!(matched(&["tcp_send"], "tcp_send") > matched(&["tcp_send*"], "tcp_send"));
-        assert_eq!(matched(&["tcp_send"], "tcp_sendmsg"), None);
+        assert!(closeness("tcp_send", "tcp_send") > closeness("tcp_send*", "tcp_send"));
+        assert_eq!(closeness("tcp_send", "tcp_sendmsg"), None);
     }
 }

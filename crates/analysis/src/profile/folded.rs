@@ -5,19 +5,17 @@ use std::collections::BTreeMap;
 use bitcost_model::event::Event;
 use bitcost_model::record::Role;
 
-use super::owner::{Found, Owner, Place};
+use super::owner::{Owner, Place};
 use crate::findings::Findings;
 
 /// The frame of an owner, outside of the functions of its chains.
-fn frame(found: Found) -> &'static str {
-    let (Found::Owner(owner) | Found::Received(owner)) = found else {
-        return "softirq";
-    };
+fn frame(owner: Option<Owner>) -> &'static str {
     match owner {
-        Owner::End(role) => role.name(),
-        Owner::Wire => "wire",
-        Owner::Other => "other",
-        Owner::Idle => "idle",
+        Some(Owner::End(role)) => role.name(),
+        Some(Owner::Wire) => "wire",
+        Some(Owner::Other) => "other",
+        Some(Owner::Idle) => "idle",
+        None => "softirq",
     }
 }
 

@@ -16,15 +16,6 @@ pub enum Owner {
     Idle,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Owner(Owner),
-    /// This one, for which a soft interrupt received on somebody's back.
-    Received(Owner),
-    /// A soft interrupt that received, before it is seen for whom.
-    Receiving,
-}
-
 /// The place of a profile: which ends are played on its host, and by which devices.
 #[derive(Clone, Debug)]
 pub struct Place {
@@ -40,7 +31,7 @@ pub(super) const HANDLES: [&str; 3] = [
     "__do_softirq",
     "__softirqentry_text_start",
 ];
-const RECEIVES: &str = "net_rx_action";
+pub(super) const RECEIVES: &str = "net_rx_action";
 /// Functions of the lab's wire: its bridge, its forwarders.
 const WIRE: [&str; 4] = [
     "br_handle_frame",
@@ -86,21 +77,19 @@ impl Place {
         }
     }
 
-    /// Whose a sample is, as far as its task and its functions say.
-    pub(super) fn owner(&self, task: &ProfiledTask, stack: &str) -> Found {
+    /// Whose a sample is, by its task and its functions; absent for a soft interrupt that receives, where they do not say for whom.
+    pub(super) fn owner(&self, task: &ProfiledTask, stack: &str) -> Option<Owner> {
         let own = self.of_task(task);
         let frames: Vec<&str> = stack.split(';').map(base).collect();
-        let found = match frames.iter().rposition(|frame| *frame == RECEIVES) {
+        let owner = match frames.iter().rposition(|frame| *frame == RECEIVES) {
             Some(start) => self.received(own, &frames[start..]),
-            None if self.only.is_none() && is_resumed(task, &frames) => Found::Owner(Owner::Wire),
-            None => Found::Owner(postponed(&frames).unwrap_or(own)),
+            None if self.only.is_none() && is_resumed(task, &frames) => Some(Owner::Wire),
+            None => postponed(&frames).or(Some(own)),
         };
-        match (self.only, found) {
-            (Some(end), Found::Receiving | Found::Received(_) | Found::Owner(Owner::End(_))) => {
-                Found::Owner(Owner::End(end))
-            }
-            (_, Found::Owner(Owner::Idle)) if !is_idle(stack) => Found::Owner(Owner::Other),
-            (_, found) => found,
+        match (self.only, owner) {
+            (Some(end), None | Some(Owner::End(_))) => Some(Owner::End(end)),
+            (_, Some(Owner::Idle)) if !is_idle(stack) => Some(Owner::Other),
+            (_, owner) => owner,
         }
     }
 
@@ -135,14 +124,12 @@ impl Place {
 
     /// What a soft interrupt that receives on the back of `own` works for: where the lab's wire is in
     /// the chain, for that; where a packet is taken up, for the other end than the one that sent it.
-    fn received(&self, own: Owner, frames: &[&str]) -> Found {
+    fn received(&self, own: Owner, frames: &[&str]) -> Option<Owner> {
         let has = |names: &[&str]| frames.iter().any(|frame| names.contains(frame));
-        if self.only.is_none() && has(&WIRE) {
-            return Found::Received(Owner::Wire);
-        }
         match own {
-            Owner::End(end) if has(&DELIVERS) => Found::Received(Owner::End(end.other())),
-            _ => Found::Receiving,
+            _ if self.only.is_none() && has(&WIRE) => Some(Owner::Wire),
+            Owner::End(end) if has(&DELIVERS) => Some(Owner::End(end.other())),
+            _ => None,
         }
     }
 }
@@ -178,7 +165,7 @@ mod tests {
     use bitcost_model::profile::ProfiledTask;
     use bitcost_model::record::Role;
 
-    use super::{Found, Owner, Place};
+    use super::{Owner, Place};
 
     const SENDER: Owner = Owner::End(Role::Sender);
     const RECEIVER: Owner = Owner::End(Role::Receiver);
@@ -194,11 +181,11 @@ mod tests {
     fn a_thread_works_for_its_end_and_a_napi_thread_for_its_device() {
         let of = |task: &ProfiledTask| lab().owner(task, "tcp_sendmsg");
         let napi = |device: &str| of(&ProfiledTask::Napi(device.to_owned()));
-        assert_eq!(of(&ProfiledTask::Sender), Found::Owner(SENDER));
-        assert_eq!(napi("h1-eth0"), Found::Owner(SENDER));
-        assert_eq!(napi("h2-eth0"), Found::Owner(RECEIVER));
-        assert_eq!(napi("wire-eth1"), Found::Owner(Owner::Wire));
-        assert_eq!(of(&ProfiledTask::Agent), Found::Owner(Owner::Other));
+        assert_eq!(of(&ProfiledTask::Sender), Some(SENDER));
+        assert_eq!(napi("h1-eth0"), Some(SENDER));
+        assert_eq!(napi("h2-eth0"), Some(RECEIVER));
+        assert_eq!(napi("wire-eth1"), Some(Owner::Wire));
+        assert_eq!(of(&ProfiledTask::Agent), Some(Owner::Other));
     }
 
     #[test]
@@ -206,19 +193,16 @@ mod tests {
         let back = "tcp_sendmsg;__local_bh_enable_ip;handle_softirqs;net_rx_action;__napi_poll;process_backlog";
         let up = format!("{back};__netif_receive_skb_one_core;ip_rcv;tcp_v4_rcv");
         let of = |task: &ProfiledTask, chain: &str| lab().owner(task, chain);
-        assert_eq!(of(&ProfiledTask::Sender, &up), Found::Received(RECEIVER));
-        assert_eq!(of(&ProfiledTask::Receiver, &up), Found::Received(SENDER));
-        assert_eq!(of(&ProfiledTask::Sender, back), Found::Receiving);
+        assert_eq!(of(&ProfiledTask::Sender, &up), Some(RECEIVER));
+        assert_eq!(of(&ProfiledTask::Receiver, &up), Some(SENDER));
+        assert_eq!(of(&ProfiledTask::Sender, back), None);
         let bridge = format!("{back};br_handle_frame.part.0;__dev_queue_xmit;veth_xmit");
-        assert_eq!(
-            of(&ProfiledTask::Sender, &bridge),
-            Found::Received(Owner::Wire)
-        );
+        assert_eq!(of(&ProfiledTask::Sender, &bridge), Some(Owner::Wire));
         let host = Place {
             only: Some(Role::Receiver),
             ..lab()
         };
-        assert_eq!(host.owner(&ProfiledTask::Idle, &up), Found::Owner(RECEIVER));
+        assert_eq!(host.owner(&ProfiledTask::Idle, &up), Some(RECEIVER));
     }
 
     #[test]
@@ -226,29 +210,26 @@ mod tests {
         let napi = ProfiledTask::Napi("h2-eth0".to_owned());
         let queue = "do_softirq;handle_softirqs;net_tx_action;__qdisc_run";
         let own = format!("napi_threaded_poll;napi_threaded_poll_loop;{queue}");
-        assert_eq!(lab().owner(&napi, &own), Found::Owner(Owner::Wire));
+        assert_eq!(lab().owner(&napi, &own), Some(Owner::Wire));
         let timer = format!("napi_threaded_poll;asm_sysvec_apic_timer_interrupt;{queue}");
-        assert_eq!(lab().owner(&napi, &timer), Found::Owner(RECEIVER));
-        assert_eq!(
-            lab().owner(&ProfiledTask::Sender, &own),
-            Found::Owner(SENDER)
-        );
+        assert_eq!(lab().owner(&napi, &timer), Some(RECEIVER));
+        assert_eq!(lab().owner(&ProfiledTask::Sender, &own), Some(SENDER));
     }
 
     #[test]
     fn what_tcp_postpones_belongs_to_its_end() {
         let chain = "handle_softirqs;tasklet_action;tcp_tsq_handler;tcp_write_xmit";
         let of = |task: &ProfiledTask| lab().owner(task, chain);
-        assert_eq!(of(&ProfiledTask::Softirq), Found::Owner(SENDER));
-        assert_eq!(of(&ProfiledTask::Receiver), Found::Owner(SENDER));
+        assert_eq!(of(&ProfiledTask::Softirq), Some(SENDER));
+        assert_eq!(of(&ProfiledTask::Receiver), Some(SENDER));
     }
 
     #[test]
     fn an_idle_cpu_is_idle_until_something_interrupts_it() {
         let of = |chain: &str| lab().owner(&ProfiledTask::Idle, chain);
         let halt = "cpu_startup_entry;do_idle;default_idle;pv_native_safe_halt";
-        assert_eq!(of(halt), Found::Owner(Owner::Idle));
+        assert_eq!(of(halt), Some(Owner::Idle));
         let woken = format!("{halt};asm_sysvec_reschedule_ipi;sysvec_reschedule_ipi");
-        assert_eq!(of(&woken), Found::Owner(Owner::Other));
+        assert_eq!(of(&woken), Some(Owner::Other));
     }
 }
