@@ -70,21 +70,21 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
     let mut tests: HashMap<String, (usize, bool)> = HashMap::new();
     for mut run in runs {
         let cookie = run.cookie.take();
-        let next = (joined.len(), false);
-        let (place, is_both) = match cookie.filter(|cookie| cookie.len() >= COOKIE_BYTES) {
-            Some(cookie) => tests.entry(cookie).or_insert(next),
-            None => &mut next.clone(),
-        };
-        let Some(first) = joined.get_mut(*place) else {
-            joined.push(run);
-            continue;
-        };
-        if !*is_both && first.is_server != run.is_server {
-            *is_both = true;
-            if first.is_server {
-                std::mem::swap(first, &mut run);
+        let cookie = cookie.filter(|cookie| cookie.len() >= COOKIE_BYTES);
+        match cookie.as_ref().and_then(|cookie| tests.get_mut(cookie)) {
+            None => {
+                tests.extend(cookie.map(|cookie| (cookie, (joined.len(), false))));
+                joined.push(run);
             }
-            first.join(run);
+            Some((place, is_both)) if !*is_both && joined[*place].is_server != run.is_server => {
+                *is_both = true;
+                let first = &mut joined[*place];
+                if first.is_server {
+                    std::mem::swap(first, &mut run);
+                }
+                first.join(run);
+            }
+            Some(_) => {}
         }
     }
     joined
@@ -125,26 +125,23 @@ fn name_files(runs: &mut [Run]) {
 }
 
 /// A cell for each combination of levels, and the runs of each.
-fn plan(found: &[Run], factors: &[Factor]) -> Plan {
+fn plan(runs: &[Run], factors: &[Factor]) -> Plan {
     let mut cells: Vec<Cell> = Vec::new();
     let mut places: HashMap<Vec<Label>, (usize, u32)> = HashMap::new();
     let place = |(index, run)| {
-        let names = factors.iter().map(|(name, _)| name);
-        let labels: Vec<Label> = names.clone().map(|name| level(run, name)).collect();
-        let (cell, count) = places.entry(labels).or_insert_with_key(|labels| {
-            let levels = names.cloned().zip(labels.iter().cloned()).collect();
+        let labels = factors.iter().map(|(name, _)| level(run, name));
+        let (cell, count) = places.entry(labels.collect()).or_insert_with_key(|labels| {
+            let names = factors.iter().map(|(name, _)| name.clone());
+            let levels = names.zip(labels.iter().cloned()).collect();
             let conditions = Conditions::default();
             cells.push(Cell { levels, conditions });
             (cells.len() - 1, 0)
         });
         *count += 1;
-        PlannedRun {
-            index,
-            block: *count - 1,
-            cell: *cell,
-        }
+        let (cell, block) = (*cell, *count - 1);
+        PlannedRun { index, block, cell }
     };
-    let runs: Vec<PlannedRun> = (0..).zip(found).map(place).collect();
+    let runs: Vec<PlannedRun> = (0..).zip(runs).map(place).collect();
     Plan {
         seed: 0,
         blocks: runs.iter().map(|run| run.block + 1).max().unwrap_or(0),
@@ -234,9 +231,8 @@ fn study(head: &Head, factors: &[Factor], runs: &[Run]) -> String {
     let is_number = |label: &Label| matches!(label, Label::Number(_));
     let rank = |(_, levels): &&Factor| (levels.len(), levels.iter().any(is_number));
     let rows = factors.iter().rev().max_by_key(rank);
-    let others = factors
-        .iter()
-        .filter(|factor| rows.is_none_or(|rows| rows.0 != factor.0));
+    let is_rows = |factor: &&Factor| rows.is_some_and(|rows| rows.0 == factor.0);
+    let others = factors.iter().filter(|factor| !is_rows(factor));
     let columns = others.min_by_key(|(_, levels)| levels.len());
     text += "[table]\n";
     for (key, factor) in [("rows", rows), ("columns", columns)] {

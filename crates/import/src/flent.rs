@@ -4,35 +4,26 @@ use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 use jiff::Timestamp;
 
-use crate::json::{Node, documents};
-use crate::run::{Run, Runs, mean};
-
-pub(crate) fn is(text: &str) -> bool {
-    let text = text.trim_start();
-    let has = |key| text.contains(key);
-    text.starts_with('{') && has("\"x_values\"") && has("\"results\"") && has("\"metadata\"")
-}
+use crate::json::{Node, documents, without_nan};
+use crate::run::{Done, Run, Runs, mean, measured};
 
 type Series = Vec<Option<f64>>;
 
-/// The values of a list; null, or what is none, is absent.
-fn series(list: Node) -> Series {
-    let values = list.0.into_iter();
-    values.map(|(_, value)| value.get().parse().ok()).collect()
-}
-
-pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Result<(), String> {
-    let is_one = |node: &Node| node.get("x_values").is_some();
-    let broken = documents(text, is_one, &mut |node| runs.push(run(file, &node)))?;
-    match broken.filter(|_| runs.all.is_empty()) {
-        Some(broken) => Err(format!("its JSON cannot be read: {broken}")),
-        None => Ok(()),
+pub(crate) fn read(runs: &mut Runs, text: &str) -> Done {
+    let keys = ["\"x_values\"", "\"results\"", "\"metadata\""];
+    if !(text.trim_start().starts_with('{') && keys.iter().all(|key| text.contains(key))) {
+        return Ok(());
     }
+    let text = without_nan(text);
+    let is_one = |node: &Node| node.get("x_values").is_some();
+    let (documents, _) = documents(&text, is_one)?;
+    let mut documents = documents.iter();
+    documents.try_for_each(|document| runs.push(run(runs, document)))
 }
 
-fn run(file: &str, document: &Node) -> Run {
+fn run(runs: &Runs, document: &Node) -> Run {
     let (metadata, results) = (document.node("metadata"), document.node("results"));
-    let mut run = Run::of("flent", file);
+    let mut run = runs.begin("flent", None);
     run.imported.tool_version = metadata.text("FLENT_VERSION");
     run.imported.began_at = metadata
         .text("TIME")
@@ -46,17 +37,17 @@ fn run(file: &str, document: &Node) -> Run {
     };
     let near = direction.unwrap_or_default().role_of(Role::Sender);
     let title = metadata.text("TITLE").filter(|title| !title.is_empty());
-    for (factor, value) in [
+    for (factor, words) in [
         ("test", metadata.text("NAME")),
         ("brand", title),
         ("direction", direction.map(|one| one.name().to_owned())),
         (near.name(), metadata.text("LOCAL_HOST")),
         (near.other().name(), metadata.text("HOST")),
     ] {
-        value.into_iter().for_each(|value| run.level(factor, value));
+        run.level(factor, words);
     }
-    let background = upload.as_ref().and(download.as_ref());
     let rate = |series: &Series| mean(series.iter().copied().flatten());
+    let background = upload.as_ref().and(download.as_ref());
     run.figure("background_throughput_mbps", background.and_then(rate));
     let own = upload.as_ref().or(download.as_ref());
     run.figure("throughput_mbps", own.and_then(rate));
@@ -71,18 +62,23 @@ fn run(file: &str, document: &Node) -> Run {
         None => "latency_mean_us",
     };
     run.figure(metric, latency);
-    let times = series(document.node("x_values")).into_iter();
     let step = metadata.number("STEP_SIZE").unwrap_or(0.2);
+    let times = series(&document.node("x_values")).into_iter();
     for (begin, rate) in times.zip(own.into_iter().flatten()) {
-        if let (Some(begin), Some(_)) = (begin, rate) {
-            let span = [begin, begin + step];
-            run.interval(Role::Receiver, span, &[("throughput_mbps", *rate)]);
-        }
+        let begin = begin.filter(|_| rate.is_some());
+        let span = [begin, begin.map(|begin| begin + step)];
+        run.interval(Role::Receiver, span, &[("throughput_mbps", *rate)]);
     }
     if run.imported.figures.is_empty() {
         run.error = Some("no series of rates in Mbit/s or of round-trip times in ms".to_owned());
     }
     run
+}
+
+/// The values of a list; null, or what is none, is absent.
+fn series(list: &Node) -> Series {
+    let values = list.0.iter();
+    values.map(|(_, value)| measured(value.get())).collect()
 }
 
 /// The rate of a direction at each time: the series of the sum, else the sum of the flows'.
@@ -91,8 +87,9 @@ fn rates(results: &Node, way: &str) -> Option<Series> {
     let names: Vec<&str> = names
         .filter(|name| name.split(['_', ' ', ':']).any(|word| word == way))
         .collect();
+    let of = |name: &&str| series(&results.node(name));
     if let Some(sum) = names.iter().find(|name| name.ends_with(" sum")) {
-        return Some(series(results.node(sum)));
+        return Some(of(sum));
     }
     let flows = names.iter().filter(|name| !name.ends_with(" avg"));
     let add = |sum: Series, flow: Series| {
@@ -100,14 +97,13 @@ fn rates(results: &Node, way: &str) -> Option<Series> {
         both.map(|(a, b)| a.zip(b).map(|(a, b)| a + b).or(a).or(b))
             .collect()
     };
-    flows.map(|name| series(results.node(name))).reduce(add)
+    flows.map(of).reduce(add)
 }
 
 /// The round-trip times: their mean over the probes where the file has it, else the first probe's.
 fn pings(results: &Node) -> Series {
-    let names = || results.0.iter().map(|(name, _)| name.as_str());
-    let is_ping = |name: &&str| name.contains("(ms)");
-    let mean = names().filter(is_ping).find(|name| name.ends_with(" avg"));
-    let name = mean.or(names().find(is_ping)).unwrap_or_default();
-    series(results.node(name))
+    let names = results.0.iter().map(|(name, _)| name.as_str());
+    let pings = names.filter(|name| name.contains("(ms)"));
+    let name = pings.min_by_key(|name| !name.ends_with(" avg"));
+    series(&results.node(name.unwrap_or_default()))
 }

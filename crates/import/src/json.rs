@@ -3,13 +3,16 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::LazyLock;
 
+use regex::{Captures, Regex};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The most keys of an object and elements of a list: a program's document has fewer.
-const MOST_KEYS: usize = 10_000;
-pub(crate) const MOST_ELEMENTS: usize = 300_000;
+use crate::run::{MOST_INTERVALS, measured};
+
+/// The most keys of an object and elements of a list, and the most documents of a file.
+const MOST: usize = MOST_INTERVALS;
 
 /// How deep documents may be in other objects and lists.
 const DEPTH: usize = 6;
@@ -33,28 +36,26 @@ impl<'de: 'a, 'a> Deserialize<'de> for Node<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node<'de>, A::Error> {
-                most(|| map.next_entry(), MOST_KEYS)
+                all(|| map.next_entry())
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node<'de>, A::Error> {
-                let value = || Ok(seq.next_element()?.map(|value| (String::new(), value)));
-                most(value, MOST_ELEMENTS)
+                all(|| Ok(seq.next_element()?.map(|value| (String::new(), value))))
             }
         }
         from.deserialize_any(Values)
     }
 }
 
-/// All that `next` gives, which is at most `limit`.
-fn most<'a, E: Error>(
+/// All that `next` gives, unless that is too much.
+fn all<'a, E: Error>(
     mut next: impl FnMut() -> Result<Option<(String, &'a RawValue)>, E>,
-    limit: usize,
 ) -> Result<Node<'a>, E> {
     let mut all = Vec::new();
     while let Some(one) = next()? {
         all.push(one);
-        if all.len() > limit {
-            return Err(E::custom(format!("more than {limit}")));
+        if all.len() > MOST {
+            return Err(E::custom(format!("more than {MOST}")));
         }
     }
     Ok(Node(all))
@@ -77,9 +78,8 @@ impl<'a> Node<'a> {
     }
 
     pub fn node(&self, key: &str) -> Node<'a> {
-        self.values(key)
-            .next_back()
-            .map_or_else(Node::default, Node::of)
+        let value = self.values(key).next_back();
+        value.map(Node::of).unwrap_or_default()
     }
 
     /// What the elements of the list of this key are.
@@ -89,15 +89,11 @@ impl<'a> Node<'a> {
     }
 
     pub fn number(&self, key: &str) -> Option<f64> {
-        number(self.get(key)?)
+        measured(self.get(key)?)
     }
 
     pub fn positive(&self, key: &str) -> Option<f64> {
         self.number(key).filter(|number| *number > 0.0)
-    }
-
-    pub fn flag(&self, key: &str) -> Option<bool> {
-        self.get(key)?.parse().ok()
     }
 
     pub fn text(&self, key: &str) -> Option<String> {
@@ -105,23 +101,13 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A number; absent where it means *not measured*: below 0, or −1 printed without its sign
-/// (18446744073709551615, iperf3 up to 3.13).
-pub(crate) fn number(raw: &str) -> Option<f64> {
-    let number: f64 = raw.parse().ok()?;
-    (0.0..9.2e18).contains(&number).then_some(number)
-}
-
-type Take<'t, 'a> = &'t mut dyn FnMut(Node<'a>) -> Result<(), String>;
-
-/// Gives each document of a text, in order, also those in other objects and lists; the result is the
+/// The documents of a text, at least one, in order, also those in other objects and lists, and the
 /// first thing between them that is none.
 pub(crate) fn documents<'a>(
     text: &'a str,
     is_one: fn(&Node) -> bool,
-    take: Take<'_, 'a>,
-) -> Result<Option<String>, String> {
-    let (mut at, mut count, mut broken) = (0, 0, None);
+) -> Result<(Vec<Node<'a>>, Option<String>), String> {
+    let (mut found, mut at, mut count, mut broken) = (Vec::new(), 0, 0, None);
     while let Some(begin) = text[at..].find('{').map(|begin| at + begin) {
         broken = broken.or_else(|| between(text, at, begin));
         let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
@@ -129,7 +115,7 @@ pub(crate) fn documents<'a>(
         match values.next() {
             Some(Ok(raw)) => {
                 at = begin + values.byte_offset();
-                within(raw, DEPTH, is_one, take)?;
+                within(raw, DEPTH, is_one, &mut found)?;
             }
             Some(Err(error)) if count < MOST_BROKEN => {
                 count += 1;
@@ -138,10 +124,15 @@ pub(crate) fn documents<'a>(
                     format!("line {line} is cut or damaged: {error}")
                 });
             }
-            _ => return Ok(broken),
+            _ => at = text.len(),
         }
     }
-    Ok(broken.or_else(|| between(text, at, text.len())))
+    let broken = broken.or_else(|| between(text, at, text.len()));
+    match broken {
+        _ if !found.is_empty() => Ok((found, broken)),
+        Some(broken) => Err(format!("its JSON cannot be read: {broken}")),
+        None => Err("it has no result in the form of this program".to_owned()),
+    }
 }
 
 /// What is no JSON between two documents.
@@ -163,42 +154,32 @@ fn within<'a>(
     raw: &'a RawValue,
     depth: usize,
     is_one: fn(&Node) -> bool,
-    take: Take<'_, 'a>,
+    found: &mut Vec<Node<'a>>,
 ) -> Result<(), String> {
     let node = Node::of(raw);
     if raw.get().starts_with('{') && is_one(&node) {
-        return take(node);
+        found.push(node);
+        return match found.len() > MOST {
+            true => Err(format!("it holds more than {MOST} documents")),
+            false => Ok(()),
+        };
     }
     let mut values = node.0.into_iter().filter(|_| depth > 0);
-    values.try_for_each(|(_, value)| within(value, depth - 1, is_one, take))
+    values.try_for_each(|(_, value)| within(value, depth - 1, is_one, found))
 }
 
-/// `nan`, `-nan` and `inf` outside of strings become null, the only meaning that programs give
+/// `nan`, `-nan` and `inf` in the place of a value become null, the only meaning that programs give
 /// them.
 pub(crate) fn without_nan(text: &str) -> Cow<'_, str> {
-    const WORDS: [&str; 2] = ["nan", "inf"];
-    let is_value = |(at, _)| {
-        let before = text[..at].trim_end_matches('-').trim_end();
-        before.ends_with([':', ',', '['])
-    };
-    let mut words = WORDS.iter().flat_map(|word| text.match_indices(word));
-    if !words.any(is_value) {
-        return Cow::Borrowed(text);
-    }
-    let (mut cleaned, mut is_string) = (String::with_capacity(text.len()), false);
-    for part in text.split_inclusive('"') {
-        for word in part.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '-') {
-            let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-            match WORDS.contains(&bare) && !is_string {
-                true => cleaned += &word.trim_start_matches('-').replace(bare, "null"),
-                false => cleaned += word,
-            }
+    static NAN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"-?(?:nan|NaN|inf|Infinity)(?-u:\b)").expect("a pattern"));
+    NAN.replace_all(text, |found: &Captures| {
+        let begin = found.get(0).map_or(0, |word| word.start());
+        match text[..begin].trim_end().ends_with([':', ',', '[']) {
+            true => "null".to_owned(),
+            false => found[0].to_owned(),
         }
-        let content = part.trim_end_matches('"');
-        let slashes = content.len() - content.trim_end_matches('\\').len();
-        is_string ^= content != part && !(is_string && slashes % 2 == 1);
-    }
-    Cow::Owned(cleaned)
+    })
 }
 
 #[cfg(test)]
@@ -208,24 +189,14 @@ mod tests {
     #[test]
     fn what_strict_readers_refuse_is_read() {
         let text = without_nan(r#"{"a": -nan, "a": 2, "b": "nan \" nan"} {"c": inf} {"d":"#);
-        let (found, broken) = all(&text);
+        let (found, broken) = documents(&text, |_| true).expect("documents");
         assert_eq!(found[0].number("a"), Some(2.0));
         assert_eq!(found[0].text("b").as_deref(), Some("nan \" nan"));
         assert_eq!(found[1].get("c"), Some("null"));
         assert!(found.len() == 2 && broken.is_some());
         let text = r#"{"a": 18446744073709551615, "b": -1, "c": 7}"#;
-        let object = &all(text).0[0];
-        let numbers = ["a", "b", "c"].map(|key| object.number(key));
+        let (found, _) = documents(text, |_| true).expect("documents");
+        let numbers = ["a", "b", "c"].map(|key| found[0].number(key));
         assert_eq!(numbers, [None, None, Some(7.0)]);
-    }
-
-    fn all(text: &str) -> (Vec<Node<'_>>, Option<String>) {
-        let mut found = Vec::new();
-        let mut take = |object| {
-            found.push(object);
-            Ok(())
-        };
-        let broken = documents(text, |_| true, &mut take).expect("documents");
-        (found, broken)
     }
 }

@@ -15,7 +15,7 @@ use std::io::Read as _;
 
 pub use execution::{Head, execution};
 pub use run::Run;
-use run::Runs;
+use run::{Done, Runs};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
@@ -29,46 +29,39 @@ pub enum ImportError {
     },
 }
 
-type Read = fn(&str, &str, &mut Runs) -> Result<(), String>;
-
-/// A file format: its name, whether a text has it, and how that is read.
+/// A file format: its name, and how the runs of a text are read, which are none where the text has
+/// another one.
 #[derive(Debug)]
-pub struct Format(pub &'static str, fn(&str) -> bool, Read);
+pub struct Format(pub &'static str, fn(&mut Runs, &str) -> Done);
 
 impl Format {
-    /// The runs of a text that is read as this format, whatever it looks like; at least one. `file`
-    /// is the name that errors use.
+    /// The runs of a text; none where it has another format. `file` is the name that errors use.
     pub fn read(&self, file: &str, text: &str) -> Result<Vec<Run>, ImportError> {
-        let mut runs = Runs::default();
-        let reason = match self.2(file, text, &mut runs) {
-            Ok(()) if !runs.all.is_empty() => {
-                return Ok(runs.all.into_iter().map(Run::without_impossible).collect());
-            }
-            read => read.err(),
-        };
-        Err(ImportError::Broken {
+        let mut runs = Runs::of(file);
+        let read = self.1(&mut runs, text);
+        read.map_err(|reason| ImportError::Broken {
             file: file.to_owned(),
             format: self.0,
-            reason: reason.unwrap_or_else(|| "it holds no run".to_owned()),
-        })
+            reason,
+        })?;
+        Ok(runs.all.into_iter().map(Run::without_impossible).collect())
     }
 }
 
 /// Every file format; those with more distinctive features come first.
 pub const FORMATS: &[Format] = &[
-    Format("flent", flent::is, flent::read),
-    Format("iperf3 (JSON)", iperf3::is, iperf3::read),
-    Format("netperf", netperf::is, netperf::read),
-    Format(
-        "iperf3, iperf 2, nuttcp and nttcp (text)",
-        text::is,
-        text::read,
-    ),
+    Format("flent", flent::read),
+    Format("iperf3 (JSON)", iperf3::read),
+    Format("netperf", netperf::read),
+    Format("iperf3, iperf 2, nuttcp and nttcp (text)", text::read),
 ];
 
 pub fn known() -> String {
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.0).collect();
-    names.join(", ")
+    FORMATS
+        .iter()
+        .map(|format| format.0)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The most bytes of a file, and of what a compressed one unpacks to.
@@ -96,10 +89,13 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Run>, ImportError> {
     };
     let bytes = unpacked(bytes).map_err(unknown)?;
     let text = text_of(&bytes).map_err(unknown)?;
-    match FORMATS.iter().find(|format| format.1(text)) {
-        Some(format) => format.read(file, text),
-        None => Err(unknown(unsupported(text))),
+    for format in FORMATS {
+        let runs = format.read(file, text)?;
+        if !runs.is_empty() {
+            return Ok(runs);
+        }
     }
+    Err(unknown(unsupported(text)))
 }
 
 fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
@@ -108,8 +104,8 @@ fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
         let mut unpacked = Vec::new();
         let packed = flate2::read::MultiGzDecoder::new(bytes);
         let read = packed.take(MOST + 1).read_to_end(&mut unpacked);
-        read.map_err(|error| format!("gzip-compressed, and cannot be unpacked: {error}"))?;
         content = Cow::Owned(unpacked);
+        read.map_err(|error| format!("gzip-compressed, and cannot be unpacked: {error}"))?;
     }
     match content.len() as u64 > MOST {
         true => Err(format!("larger than {} MiB, the maximum", MOST >> 20)),
@@ -124,13 +120,11 @@ fn text_of(bytes: &[u8]) -> Result<&str, String> {
     if let Some((_, what)) = OTHERS.iter().find(|(begin, _)| bytes.starts_with(begin)) {
         return Err((*what).to_owned());
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(text.trim_start_matches('\u{feff}')),
-        Err(error) => {
-            let valid = error.valid_up_to();
-            Err(format!("not text: byte {valid} is not UTF-8"))
-        }
-    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let valid = error.valid_up_to();
+        format!("not text: byte {valid} is not UTF-8")
+    })?;
+    Ok(text.trim_start_matches('\u{feff}'))
 }
 
 fn unsupported(text: &str) -> String {

@@ -9,15 +9,14 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use bitcost_model::Invalid;
-use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping, time};
 use bitcost_model::topology::{
-    Address, At, End, Link, Node, NodeKind, Problem, Route, Topology, is_node_name,
+    Address, At, End, Link, Node, NodeKind, Problem, Route, Topology, check_count,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     pub topology: Topology,
     /// Differences from Mininet, and faults of the file, one sentence each.
@@ -30,18 +29,17 @@ pub struct Imported {
 type Network = (Ipv4Addr, u8);
 
 /// MiniEdit's network of a file that names none.
-const IP_BASE: Network = (Ipv4Addr::new(10, 0, 0, 0), 8);
+const IP_BASE: &str = "10.0.0.0/8";
 
 /// The prefix length of a host's address without a prefix, whatever the network's prefix is: that
 /// of Mininet's `setIP`.
 const PREFIX_LENGTH: u8 = 8;
 
-/// Options of nodes and of links: those without counterpart, and those that are known.
+/// Options of nodes without counterpart, and the values with which they have no effect; and the
+/// options of links that are known.
 const IGNORED: &str = "cpu cores privateDirectory vlanInterfaces sched sflow netflow switchIP";
+const NONE: [&str; 3] = ["0", "0.0", "host"];
 const OF_LINKS: [&str; 6] = ["bw", "delay", "jitter", "loss", "max_queue_size", "speedup"];
-
-/// The most entries of a list.
-const MOST: usize = 1000;
 
 /// The MTU of a veth device, the limit of `TCLink`'s rates, the burst of its htb (`15k`), and the
 /// limit of its queues in packets.
@@ -66,9 +64,6 @@ struct File {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Entry {
-    /// Its place in the file and its name, where that is known.
-    #[serde(skip)]
-    at: String,
     number: Value,
     src: Value,
     dest: Value,
@@ -76,10 +71,6 @@ struct Entry {
 }
 
 impl Entry {
-    fn fault(&self, sentence: impl std::fmt::Display) -> String {
-        format!("{}: {sentence}", self.at)
-    }
-
     fn word(&self, key: &str) -> Option<String> {
         word(self.opts.get(key)?)
     }
@@ -87,12 +78,6 @@ impl Entry {
     fn length(&self, key: &str) -> usize {
         let list = self.opts.get(key).and_then(Value::as_array);
         list.map_or(0, Vec::len)
-    }
-
-    /// True where an option has another value than the one that has no effect.
-    fn has(&self, key: &str) -> bool {
-        let none = ["0", "0.0", "host"];
-        self.length(key) > 0 || self.word(key).is_some_and(|text| !none.contains(&&*text))
     }
 }
 
@@ -108,58 +93,41 @@ fn word(value: &Value) -> Option<String> {
 
 /// Reads a file's text.
 pub fn import(text: &str) -> Result<Imported, Invalid> {
-    let read = || {
-        let mut file = parse(text)?;
-        let mut reader = Reader::default();
-        let base = reader.head(&file)?;
-        reader.nodes(&mut file, base)?;
-        reader.links(file.links)?;
-        reader.finish()
-    };
-    read().map_err(Invalid)
-}
-
-/// The file, with the place of each entry.
-fn parse(text: &str) -> Result<File, String> {
     let file: Result<File, _> = serde_json::from_str(text);
-    let mut file = file.map_err(|error| match error.is_data() {
-        true => format!("not a MiniEdit file of version 2: {error}"),
-        false => format!("not a whole JSON document: {error}"),
+    let file = file.map_err(|error| match error.is_data() {
+        true => Invalid(format!("not a MiniEdit file of version 2: {error}")),
+        false => Invalid(format!("not a whole JSON document: {error}")),
     })?;
-    for (key, list) in [
-        ("controllers", &mut file.controllers),
-        ("hosts", &mut file.hosts),
-        ("switches", &mut file.switches),
-        ("links", &mut file.links),
-    ] {
-        let count = list.len();
-        if count > MOST {
-            return Err(format!("{key}: {count} entries; allowed: at most {MOST}"));
-        }
-        for (index, entry) in list.iter_mut().enumerate() {
-            entry.at = format!("{key}[{index}]");
-        }
-    }
-    Ok(file)
+    check_count(file.hosts.len() + file.switches.len(), file.links.len())?;
+    let mut reader = Reader::default();
+    let read = reader.read(&file);
+    read.map_err(|why| Invalid(reader.placed(why)))?;
+    reader.finish().map_err(Invalid)
 }
 
 #[derive(Default)]
 struct Reader {
-    topology: Topology,
-    warnings: Vec<String>,
-    commands: Vec<String>,
+    lab: Imported,
+    /// The place in the file of what is being read, and its name.
+    at: String,
     ports: BTreeMap<String, usize>,
     /// Those of nodes without a device yet.
     addresses: BTreeMap<String, Address>,
 }
 
 impl Reader {
-    fn warn(&mut self, sentence: impl Into<String>) {
-        self.warnings.push(sentence.into());
+    fn placed(&self, sentence: impl std::fmt::Display) -> String {
+        match self.at.as_str() {
+            "" => sentence.to_string(),
+            at => format!("{at}: {sentence}"),
+        }
     }
 
-    /// What a file has apart from nodes and links; the result is the network of its hosts.
-    fn head(&mut self, file: &File) -> Result<Network, String> {
+    fn warn(&mut self, sentence: impl std::fmt::Display) {
+        self.lab.warnings.push(self.placed(sentence));
+    }
+
+    fn read(&mut self, file: &File) -> Result<(), String> {
         match word(&file.version) {
             None => self.warn("version: missing; read as version 2"),
             Some(version) if version == "2" => {}
@@ -170,165 +138,149 @@ impl Reader {
                 ));
             }
         }
-        let is_far = |kind: &String| kind == "remote" || kind == "inband";
+        let is_far = |kind: String| kind == "remote" || kind == "inband";
         let mut controllers = file.controllers.iter();
-        if controllers.any(|one| one.word("controllerType").is_some_and(|kind| is_far(&kind))) {
+        if controllers.any(|one| one.word("controllerType").is_some_and(is_far)) {
             self.warn("controllers: a remote controller decides what its switches forward; here they learn addresses automatically");
         }
-        let Some(base) = file.application.get("ipBase").and_then(word) else {
-            return Ok(IP_BASE);
-        };
-        parse_network(&base).ok_or_else(|| {
+        let base = file.application.get("ipBase").and_then(word);
+        let base = base.unwrap_or(IP_BASE.to_owned());
+        let base = network(&base).ok_or_else(|| {
             let base = base.escape_debug();
-            format!(
-                "application.ipBase: `{base}` is not a network; allowed: such as \"10.0.0.0/8\""
-            )
-        })
-    }
-
-    fn nodes(&mut self, file: &mut File, base: Network) -> Result<(), String> {
-        for host in &mut file.hosts {
-            let name = self.name(host, "h")?;
-            let address = host_address(host, base).map_err(|why| host.fault(why))?;
-            self.addresses.insert(name.clone(), address);
-            let mut routes = Vec::new();
-            if let Some(via) = host.word("defaultRoute") {
-                let via = via.trim_start_matches("via ").trim();
-                let wrong = |_| {
-                    let via = via.escape_debug();
-                    host.fault(format!("defaultRoute: `{via}` is not an address"))
-                };
-                let via: Ipv4Addr = via.parse().map_err(wrong)?;
-                let (to, via) = (Address::new(Ipv4Addr::UNSPECIFIED, 0), via.into());
-                match address.has(via) {
-                    true => routes.push(Route { to, via }),
-                    false => self.warn(format!(
-                        "host {name}: its defaultRoute {via} is not in its network; left out"
-                    )),
-                }
-            }
-            self.node((name, NodeKind::Host, routes), host);
+            format!("application.ipBase: `{base}` is not a network; allowed: such as \"{IP_BASE}\"")
+        })?;
+        for (index, host) in (0..).zip(&file.hosts) {
+            self.at = format!("hosts[{index}]");
+            self.host(host, base)?;
         }
-        // Mininet counts every host that it adds, and counts routers as hosts.
-        let mut hosts = self.topology.nodes.len() as u64;
-        for switch in &mut file.switches {
-            let kind = switch.word("switchType").unwrap_or("default".to_owned());
-            let is_router = kind == "legacyRouter";
-            let (letter, node) = match is_router {
-                true => ("r", NodeKind::Router),
-                false => ("s", NodeKind::Switch),
-            };
-            let name = self.name(switch, letter)?;
-            if is_router {
-                hosts += 1;
-                let ip = nth(base, hosts);
-                let ip = ip.ok_or_else(|| switch.fault("no address is left for it"))?;
-                self.addresses
-                    .insert(name.clone(), Address::new(ip, base.1));
-                self.warn(switch.fault(format!(
-                    "only its first device has an address ({ip}), as in Mininet; others come from its start command"
-                )));
-            } else if !["default", "ovs", "legacySwitch"].contains(&kind.as_str()) {
-                let kind = kind.escape_debug();
-                self.warn(switch.fault(format!("a {kind} datapath becomes the kernel's bridge")));
-            }
-            let is_controlled = switch.length("controllers") > 0 || kind == "legacySwitch";
-            if !is_controlled && !is_router {
-                self.warn(switch.fault("it has no controller, and would forward nothing in Mininet unless its start command changes that; here it learns addresses as a bridge does"));
-            }
-            self.node((name, node, Vec::new()), switch);
+        for (index, switch) in (0..).zip(&file.switches) {
+            self.at = format!("switches[{index}]");
+            self.switch(switch, base)?;
         }
-        Ok(())
-    }
-
-    /// The name by which links call a node, which its place contains from here on.
-    fn name(&self, entry: &mut Entry, letter: &str) -> Result<String, String> {
-        let numbered = || Some(format!("{letter}{}", word(&entry.number)?));
-        let name = entry.word("hostname").or_else(numbered);
-        let name = name.ok_or_else(|| entry.fault("it has neither a hostname nor a number"))?;
-        let wrong = match self.topology.node(&name) {
-            Some(_) => "is used twice",
-            None if is_node_name(&name) => {
-                entry.at += &format!(" {name}");
-                return Ok(name);
-            }
-            None => "is not a name of a node; allowed: letters, digits, - _ and .",
-        };
-        Err(entry.fault(format!("`{}` {wrong}", name.escape_debug())))
-    }
-
-    /// Adds a node, with the options that every kind of node can have.
-    fn node(&mut self, (name, kind, routes): (String, NodeKind, Vec<Route>), entry: &Entry) {
-        for key in IGNORED.split_whitespace().filter(|key| entry.has(key)) {
-            self.warn(entry.fault(format!("{key}: ignored")));
+        for (index, link) in (0..).zip(&file.links) {
+            self.at = format!("links[{index}]");
+            self.link(link)?;
         }
-        let external = entry.length("externalInterfaces");
-        if external > 0 {
-            self.warn(entry.fault(format!(
-                "externalInterfaces: not attached; they take {external} port numbers, as in Mininet"
-            )));
-        }
-        for when in ["start", "stop"] {
-            let command = entry.word(&format!("{when}Command"));
-            let shown = |text: String| format!("{name} {when} command: {}", text.escape_debug());
-            self.commands.extend(command.map(shown));
-        }
-        self.ports
-            .insert(name.clone(), kind.first_port() + external);
-        self.topology.nodes.push(Node { name, kind, routes });
-    }
-
-    fn links(&mut self, links: Vec<Entry>) -> Result<(), String> {
-        let mut without_gro = Vec::new();
-        for mut link in links {
-            let names = [("src", &link.src), ("dest", &link.dest)];
-            let [near, far] = names.map(|(key, name)| self.linked(&link, key, name));
-            let nodes = [near?, far?];
-            link.at += &format!(" ({} - {})", nodes[0], nodes[1]);
-            let shaping = self.shaping(&link)?;
-            let ends = nodes.map(|node| self.end(node, &link, &shaping));
-            if !link.opts.is_empty() {
-                without_gro.extend(ends.each_ref().map(|end| format!("{:?}", end.device)));
-            }
-            let mtu_bytes = MTU_BYTES;
-            self.topology.links.push(Link { ends, mtu_bytes });
-        }
-        if !without_gro.is_empty() {
-            let ends = without_gro.join(", ");
+        self.at.clear();
+        let links = file.links.iter().zip(&self.lab.topology.links);
+        let links = links.filter(|(link, _)| !link.opts.is_empty());
+        let ends = links.flat_map(|(_, link)| &link.ends);
+        let ends: Vec<String> = ends.map(|end| format!("{:?}", end.device)).collect();
+        if !ends.is_empty() {
+            let ends = ends.join(", ");
             self.warn(format!("links with options: Mininet turns GRO off at both of their ends; here it stays on unless the lab file has `gro_off = [{ends}]`"));
         }
         Ok(())
     }
 
-    fn linked(&self, link: &Entry, key: &str, name: &Value) -> Result<String, String> {
-        let name = word(name).ok_or_else(|| link.fault(format!("`{key}` is missing")))?;
-        if self.topology.node(&name).is_some() {
-            return Ok(name);
-        }
-        let names = self.topology.nodes.iter().map(|node| node.name.as_str());
-        let hint = did_you_mean(&name, names);
-        let name = name.escape_debug();
-        Err(link.fault(format!("{key}: unknown node `{name}`{hint}")))
+    /// The name by which links call a node.
+    fn name(&mut self, entry: &Entry, letter: &str) -> Result<String, String> {
+        let numbered = || Some(format!("{letter}{}", word(&entry.number)?));
+        let name = entry.word("hostname").or_else(numbered);
+        let name = name.ok_or("it has neither a hostname nor a number")?;
+        self.at += &format!(" {}", name.escape_debug());
+        Ok(name)
     }
 
-    /// The next port of a node, with the shaping of the packets that leave by it.
-    fn end(&mut self, node: String, link: &Entry, shaping: &Shaping) -> End {
-        let port = self.ports.entry(node.clone()).or_default();
-        let device = format!("{node}-eth{port}");
-        *port += 1;
-        let mut egress = shaping.clone();
+    fn host(&mut self, host: &Entry, base: Network) -> Result<(), String> {
+        let name = self.name(host, "h")?;
+        let address = host_address(host, base)?;
+        self.addresses.insert(name.clone(), address);
+        let mut routes = Vec::new();
+        if let Some(via) = host.word("defaultRoute") {
+            let via = via.trim_start_matches("via ").trim();
+            let shown = via.escape_debug();
+            let wrong = |_| format!("defaultRoute: `{shown}` is not an address");
+            let via: Ipv4Addr = via.parse().map_err(wrong)?;
+            let (to, via) = (Address::new(Ipv4Addr::UNSPECIFIED, 0), via.into());
+            match address.has(via) {
+                true => routes.push(Route { to, via }),
+                false => self.warn(format!(
+                    "its defaultRoute {via} is not in its network; left out"
+                )),
+            }
+        }
+        self.node(name, NodeKind::Host, routes, host);
+        Ok(())
+    }
+
+    fn switch(&mut self, switch: &Entry, base: Network) -> Result<(), String> {
+        let kind = switch.word("switchType").unwrap_or("default".to_owned());
+        if kind == "legacyRouter" {
+            let name = self.name(switch, "r")?;
+            // Mininet counts every host that it adds, and counts routers as hosts.
+            let nodes = self.lab.topology.nodes.iter();
+            let hosts = nodes.filter(|node| node.kind != NodeKind::Switch).count();
+            let ip = nth(base, hosts as u64 + 1).ok_or("no address is left for it")?;
+            let address = Address::new(ip, base.1);
+            self.addresses.insert(name.clone(), address);
+            self.warn(format!("only its first device has an address ({ip}), as in Mininet; others come from its start command"));
+            self.node(name, NodeKind::Router, Vec::new(), switch);
+            return Ok(());
+        }
+        let name = self.name(switch, "s")?;
+        if !["default", "ovs", "legacySwitch"].contains(&kind.as_str()) {
+            let kind = kind.escape_debug();
+            self.warn(format!("a {kind} datapath becomes the kernel's bridge"));
+        }
+        if switch.length("controllers") == 0 && kind != "legacySwitch" {
+            self.warn("it has no controller, and would forward nothing in Mininet unless its start command changes that; here it learns addresses as a bridge does");
+        }
+        self.node(name, NodeKind::Switch, Vec::new(), switch);
+        Ok(())
+    }
+
+    /// Adds a node, with the options that every kind of node can have.
+    fn node(&mut self, name: String, kind: NodeKind, routes: Vec<Route>, entry: &Entry) {
+        let has_effect = |key: &&str| {
+            let word = entry.word(key);
+            entry.length(key) > 0 || word.is_some_and(|word| !NONE.contains(&word.as_str()))
+        };
+        for key in IGNORED.split_whitespace().filter(has_effect) {
+            self.warn(format!("{key}: ignored"));
+        }
+        let external = entry.length("externalInterfaces");
+        if external > 0 {
+            self.warn(format!(
+                "externalInterfaces: not attached; they take {external} port numbers, as in Mininet"
+            ));
+        }
+        for when in ["start", "stop"] {
+            let command = entry.word(&format!("{when}Command"));
+            let shown = |text: String| format!("{name} {when} command: {}", text.escape_debug());
+            self.lab.commands.extend(command.map(shown));
+        }
+        let first = kind.first_port() + external;
+        self.ports.insert(name.clone(), first);
+        self.lab.topology.nodes.push(Node { name, kind, routes });
+    }
+
+    fn link(&mut self, link: &Entry) -> Result<(), String> {
+        let near = word(&link.src).ok_or("`src` is missing")?;
+        let far = word(&link.dest).ok_or("`dest` is missing")?;
+        self.at += &format!(" ({} - {})", near.escape_debug(), far.escape_debug());
+        let shaping = self.shaping(link)?;
         let speedup = link.word("speedup").and_then(|speedup| number(&speedup));
-        let is_rate = |speedup: &f64| *speedup > 0.0 && *speedup <= RATE_MAX_MBPS;
-        if let Some(speedup) = speedup.filter(|one| is_rate(one) && node.starts_with('s')) {
-            with_rate(&mut egress, speedup);
-        }
-        End {
-            addresses: self.addresses.remove(&node).into_iter().collect(),
-            node,
-            device,
-            egress,
-            gro_off: false,
-        }
+        let speedup = speedup.filter(|speedup| *speedup > 0.0 && *speedup <= RATE_MAX_MBPS);
+        let ends = [near, far].map(|node| {
+            let port = self.ports.entry(node.clone()).or_default();
+            let device = format!("{node}-eth{port}");
+            *port += 1;
+            let mut egress = shaping.clone();
+            if let Some(speedup) = speedup.filter(|_| node.starts_with('s')) {
+                with_rate(&mut egress, speedup);
+            }
+            End {
+                addresses: self.addresses.remove(&node).into_iter().collect(),
+                node,
+                device,
+                egress,
+                gro_off: false,
+            }
+        });
+        let mtu_bytes = MTU_BYTES;
+        self.lab.topology.links.push(Link { ends, mtu_bytes });
+        Ok(())
     }
 
     fn shaping(&mut self, link: &Entry) -> Result<Shaping, String> {
@@ -348,7 +300,7 @@ impl Reader {
         }
         let keys = link.opts.keys();
         for key in keys.filter(|key| !OF_LINKS.contains(&key.as_str())) {
-            self.warn(link.fault(format!("{}: ignored", key.escape_debug())));
+            self.warn(format!("{}: ignored", key.escape_debug()));
         }
         Ok(shaping)
     }
@@ -359,14 +311,12 @@ impl Reader {
         let Some(word) = link.word(key) else {
             return Ok(None);
         };
-        let Some(number) = number(&word) else {
-            let word = word.escape_debug();
-            return Err(link.fault(format!("{key}: `{word}` is not a number")));
-        };
+        let number = number(&word);
+        let number = number.ok_or(format!("{key}: `{}` is not a number", word.escape_debug()))?;
         if !(0.0..=most).contains(&number) {
-            self.warn(link.fault(format!(
+            self.warn(format!(
                 "{key}: {number} is not from 0 to {most}; ignored, as Mininet does"
-            )));
+            ));
         }
         Ok(Some(number).filter(|number| *number > 0.0 && *number <= most))
     }
@@ -382,42 +332,34 @@ impl Reader {
             true => time(&format!("{text}us")),
             false => time(text.trim_end_matches("ecs")),
         };
-        let us = us.ok_or_else(|| {
-            let allowed = "allowed: such as \"20ms\", up to a minute";
-            link.fault(format!("{key}: `{shown}` is not a time; {allowed}"))
-        })?;
+        let allowed = "allowed: such as \"20ms\", up to a minute";
+        let us = us.ok_or(format!("{key}: `{shown}` is not a time; {allowed}"))?;
         if is_bare && us > 0 {
-            self.warn(link.fault(format!(
-                "{key}: `{shown}` has no unit, and tc takes it for MICROSECONDS: {us} us are kept; if milliseconds were meant, write \"{shown}ms\""
-            )));
+            self.warn(format!("{key}: `{shown}` has no unit, and tc takes it for MICROSECONDS: {us} us are kept; if milliseconds were meant, write \"{shown}ms\""));
         }
         Ok(us)
     }
 
     fn finish(mut self) -> Result<Imported, String> {
         for name in std::mem::take(&mut self.addresses).into_keys() {
-            if self.topology.hosts().any(|host| host.name == name) {
+            if self.lab.topology.hosts().any(|host| host.name == name) {
                 self.warn(format!("host {name}: it has no link, and is left out"));
-                self.topology.nodes.retain(|node| node.name != name);
+                self.lab.topology.nodes.retain(|node| node.name != name);
             }
         }
-        for index in self.topology.loop_links().into_iter().rev() {
-            let [near, far] = self.topology.links.remove(index).ends;
+        for index in self.lab.topology.loop_links().into_iter().rev() {
+            let [near, far] = self.lab.topology.links.remove(index).ends;
             self.warn(format!(
                 "links[{index}] ({} - {}): it closes a loop of switches; left out, as a spanning tree leaves it out",
                 near.node, far.node
             ));
         }
-        let checked = self.topology.check();
+        let checked = self.lab.topology.check();
         checked.map_err(|Problem { at, message }| match at {
             At::Link(index) => format!("links[{index}]: {message}"),
             _ => message,
         })?;
-        Ok(Imported {
-            topology: self.topology,
-            warnings: self.warnings,
-            commands: self.commands,
-        })
+        Ok(self.lab)
     }
 }
 
@@ -434,7 +376,7 @@ fn number(word: &str) -> Option<f64> {
     word.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-fn parse_network(text: &str) -> Option<Network> {
+fn network(text: &str) -> Option<Network> {
     let (ip, length) = text.split_once('/').unwrap_or((text, "8"));
     let (ip, length): Network = (ip.parse().ok()?, length.parse().ok()?);
     (length <= 32).then_some((ip, length))
@@ -443,9 +385,8 @@ fn parse_network(text: &str) -> Option<Network> {
 /// A host's address: the one in the file, otherwise the one with its number in the network.
 fn host_address(host: &Entry, base: Network) -> Result<Address, String> {
     if let Some(own) = host.word("ip") {
-        let (ip, length) = parse_network(&own)
-            .ok_or_else(|| format!("ip: `{}` is not an address", own.escape_debug()))?;
-        return Ok(Address::new(ip, length));
+        let own = network(&own).ok_or(format!("ip: `{}` is not an address", own.escape_debug()));
+        return own.map(|(ip, length)| Address::new(ip, length));
     }
     let number = host.word("nodeNum").or_else(|| word(&host.number));
     let number = number.and_then(|number| number.parse().ok());

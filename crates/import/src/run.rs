@@ -1,6 +1,5 @@
 //! One run as the file of another program reports it.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bitcost_model::conditions::Direction;
@@ -11,7 +10,7 @@ use bitcost_model::study::Label;
 
 /// The most runs of a file, and the most intervals of all of them: those of some days, one a second.
 const MOST_RUNS: usize = 10_000;
-const MOST_INTERVALS: usize = 300_000;
+pub(crate) const MOST_INTERVALS: usize = 300_000;
 
 /// Counts from here on have wrapped: they are small negative numbers in 32 bits.
 const WRAPPED: f64 = 2_147_483_648.0;
@@ -31,23 +30,48 @@ pub(crate) type Done = Result<(), String>;
 
 /// The runs of a file so far.
 #[derive(Default)]
-pub(crate) struct Runs {
+pub(crate) struct Runs<'a> {
+    pub file: &'a str,
     pub all: Vec<Run>,
     intervals: usize,
 }
 
-impl Runs {
+impl<'a> Runs<'a> {
+    pub fn of(file: &'a str) -> Runs<'a> {
+        Runs {
+            file,
+            ..Runs::default()
+        }
+    }
+
+    /// A run of this file, which is not yet one of its runs.
+    pub fn begin(&self, tool: &str, place: Option<String>) -> Run {
+        let mut run = Run::default();
+        run.imported.tool = tool.to_owned();
+        run.imported.file = self.file.to_owned();
+        run.imported.place = place;
+        run
+    }
+
+    /// Says of the last run what holds for the file.
+    pub fn note(&mut self, note: &str) {
+        let note = format!("{}: {note}", self.file);
+        if let Some(last) = self.all.last_mut() {
+            last.note(note);
+        }
+    }
+
     pub fn push(&mut self, run: Run) -> Done {
         self.intervals += run.imported.intervals.len();
+        self.all.push(run);
         for (count, most, what) in [
-            (self.all.len() + 1, MOST_RUNS, "runs"),
+            (self.all.len(), MOST_RUNS, "runs"),
             (self.intervals, MOST_INTERVALS, "intervals"),
         ] {
             if count > most {
                 return Err(format!("it holds more than {most} {what}"));
             }
         }
-        self.all.push(run);
         Ok(())
     }
 }
@@ -66,15 +90,6 @@ impl Way {
             true => Role::Receiver,
             false => Role::Sender,
         })
-    }
-
-    /// Takes the server's host. The client's address may be another at each repeat, and is no setting.
-    pub fn hosts(self, run: &mut Run, [local, remote]: [Option<String>; 2]) {
-        let (end, host) = match self.is_server {
-            true => (self.own(), local),
-            false => (self.own().other(), remote),
-        };
-        host.iter().for_each(|host| run.level(end.name(), host));
     }
 }
 
@@ -97,25 +112,30 @@ impl Sums {
     }
 }
 
+/// A number; absent where it means *not measured*: below 0, or −1 printed without its sign
+/// (18446744073709551615, iperf3 up to 3.13).
+pub(crate) fn measured(text: &str) -> Option<f64> {
+    let number: f64 = text.trim().parse().ok()?;
+    (0.0..9.2e18).contains(&number).then_some(number)
+}
+
 /// A rate in Mbit/s; absent where its units, as netperf or iperf write them, are unknown.
 pub(crate) fn mbps(rate: f64, units: &str) -> Option<f64> {
-    const PREFIXES: [(&str, i32); 8] = [
-        ("10^3", 1),
-        ("10^6", 2),
-        ("10^9", 3),
-        ("k", 1),
-        ("m", 2),
-        ("g", 3),
-        ("t", 4),
-        ("", 0),
-    ];
     let units = units.trim().to_ascii_lowercase();
-    let bits = |(prefix, power)| match units.strip_prefix(prefix)? {
-        unit if unit.starts_with("bits") => Some(1000_f64.powi(power)),
-        unit if unit.starts_with("bytes") => Some(8.0 * 1024_f64.powi(power)),
-        _ => None,
+    let (prefix, unit) = units.split_at(units.find('b')?);
+    let power = match prefix {
+        "" => 0,
+        "k" | "10^3" => 1,
+        "m" | "10^6" => 2,
+        "g" | "10^9" => 3,
+        "t" => 4,
+        _ => return None,
     };
-    let bits = PREFIXES.into_iter().find_map(bits)?;
+    let bits = match unit {
+        _ if unit.starts_with("bits") => 1000_f64.powi(power),
+        _ if unit.starts_with("bytes") => 8.0 * 1024_f64.powi(power),
+        _ => return None,
+    };
     // So that Mbit stay as they are written.
     Some(match bits < 1e6 {
         true => rate * bits / 1e6,
@@ -140,20 +160,12 @@ pub struct Run {
 }
 
 impl Run {
-    pub(crate) fn of(tool: &str, file: &str) -> Run {
-        Run {
-            imported: ImportedRun {
-                tool: tool.to_owned(),
-                file: file.to_owned(),
-                ..ImportedRun::default()
-            },
-            ..Run::default()
+    /// A setting in words, where the file says it.
+    pub(crate) fn level(&mut self, factor: &str, words: impl Into<Option<String>>) {
+        if let Some(words) = words.into() {
+            let label = Label::Text(harmless(&words));
+            self.imported.levels.insert(harmless(factor), label);
         }
-    }
-
-    pub(crate) fn level(&mut self, factor: &str, words: impl ToString) {
-        let label = Label::Text(harmless(&words.to_string()));
-        self.imported.levels.insert(harmless(factor), label);
     }
 
     /// A setting that was requested; 0 means that it was left to the system.
@@ -181,19 +193,18 @@ impl Run {
         }
     }
 
+    /// Takes an interval, unless it has no length; its figures are in the order of their names.
     pub(crate) fn interval(
         &mut self,
         end: Role,
-        [begin_s, end_s]: [f64; 2],
+        [begin_s, end_s]: [Option<f64>; 2],
         figures: &[(&'static str, Option<f64>)],
     ) {
-        let is_possible = |value: &f64| value.is_finite() && *value >= 0.0;
-        if is_possible(&begin_s) && is_possible(&end_s) && end_s > begin_s {
-            let figures = figures
-                .iter()
-                .filter_map(|(name, value)| Some(((*name).into(), value.filter(is_possible)?)));
-            let mut figures: Vec<(Cow<str>, f64)> = figures.collect();
-            figures.sort_by(|one, other| one.0.cmp(&other.0));
+        if let Some((begin_s, end_s)) = begin_s.zip(end_s).filter(|(begin, end)| end > begin) {
+            let figures = figures.iter();
+            let mut figures: Vec<_> = figures
+                .filter_map(|(name, value)| Some(((*name).into(), (*value)?)))
+                .collect();
             figures.shrink_to_fit();
             self.imported.intervals.push(ImportedInterval {
                 end,
@@ -202,6 +213,13 @@ impl Run {
                 figures,
             });
         }
+    }
+
+    /// The direction of a test, and the server's host. The client's address may be another at each
+    /// repeat, and is no setting.
+    pub(crate) fn way(&mut self, direction: Direction, server: Option<String>) {
+        self.level(direction.role_of(Role::Receiver).name(), server);
+        self.level("direction", direction.name().to_owned());
     }
 
     /// What a test says of its own direction, and what arrived in the opposite one. What arrived is

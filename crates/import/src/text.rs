@@ -6,87 +6,47 @@ use std::sync::LazyLock;
 
 use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
+use regex::{Captures, Regex};
 
 use crate::run::{Done, Run, Runs, Sums, Way, mbps, mean};
 
 /// The longest line that can be one of these, in bytes, in how many lines one must be, and the most
 /// flows of a run.
 const LINE_BYTES: usize = 1000;
-const HEAD_LINES: usize = 10_000;
+const HEAD_LINES: u64 = 10_000;
 const MOST_FLOWS: usize = 10_000;
 
 /// All flows, as version 2 writes them in CSV.
 const SUM: i32 = -1;
 
-/// What a line is, its program, a part that every such line has, and the places of its words.
+/// What a line is, its program, a part that every such line has, and what it looks like.
 struct Form {
     is: &'static str,
     tool: &'static str,
     mark: &'static str,
-    places: Vec<Place>,
-}
-
-/// The name of a word, and how many words after another one, or after the line's beginning, it is.
-struct Place {
-    name: &'static str,
-    is_optional: bool,
-    is_number: bool,
-    steps: isize,
-    anchor: &'static str,
+    pattern: Regex,
 }
 
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     let lines = include_str!("text.txt").lines();
-    let place = |field: &'static str| {
-        let mut parts = field.splitn(3, ':').map(str::trim);
-        let [name, steps, anchor] = [(); 3].map(|()| parts.next().unwrap_or_default());
-        Place {
-            name: name.trim_end_matches(['?', '!']),
-            is_optional: name.contains('?'),
-            is_number: name.contains('!'),
-            steps: steps.parse().unwrap_or_default(),
-            anchor,
-        }
-    };
     let form = |line: &'static str| {
-        let mut parts = line.split(" | ");
-        let [is, tool, mark, words] = [(); 4].map(|()| parts.next().unwrap_or_default());
-        let places = words.split_whitespace().map(place).collect();
+        let mut parts = line.splitn(4, " | ");
+        let [is, tool, mark, pattern] = [(); 4].map(|()| parts.next().unwrap_or_default());
         Form {
             is,
             tool,
             mark,
-            places,
+            pattern: Regex::new(pattern).expect("a pattern"),
         }
     };
-    lines
-        .filter(|line| !line.starts_with('#'))
-        .map(form)
-        .collect()
+    let lines = lines.filter(|line| !line.starts_with('#'));
+    lines.map(form).collect()
 });
-
-impl Form {
-    /// The words at its places; absent for a line of another form.
-    fn named<'a>(&self, words: &[&'a str]) -> Option<Vec<(&'static str, &'a str)>> {
-        let find = |place: &Place| {
-            let anchor = match place.anchor {
-                "^" => -1,
-                anchor => words.iter().position(|word| *word == anchor)? as isize,
-            };
-            let word = *words.get(usize::try_from(anchor + place.steps).ok()?)?;
-            (!place.is_number || number(word).is_some()).then_some((place.name, word))
-        };
-        let found = self.places.iter().map(|place| (place, find(place)));
-        let needed = found.filter(|(place, found)| found.is_some() || !place.is_optional);
-        needed.map(|(_, found)| found).collect()
-    }
-}
 
 /// A line that has a form, and its words by the names that the form gives them.
 struct Line<'a> {
     form: &'static Form,
-    text: &'a str,
-    words: Vec<(&'static str, &'a str)>,
+    words: Captures<'a>,
 }
 
 impl<'a> Line<'a> {
@@ -94,76 +54,38 @@ impl<'a> Line<'a> {
         if text.len() > LINE_BYTES || text.contains("(omitted)") {
             return None;
         }
-        let words = words(text);
         let mut forms = FORMS.iter().filter(|form| text.contains(form.mark));
-        let (form, words) = forms.find_map(|form| Some((form, form.named(&words)?)))?;
-        Some(Line { form, text, words })
+        forms.find_map(|form| {
+            let words = form.pattern.captures(text)?;
+            Some(Line { form, words })
+        })
     }
 
     fn word(&self, name: &str) -> Option<&'a str> {
-        let mut words = self.words.iter();
-        Some(words.find(|(known, _)| *known == name)?.1)
+        Some(self.words.name(name)?.as_str())
     }
 
     fn number(&self, name: &str) -> Option<f64> {
-        number(self.word(name)?)
+        self.word(name)?.parse().ok()
     }
 
-    /// The share of lost datagrams in per cent: of `1/22823`, `1/ 893`, or of two words. Duplicates can
-    /// make the count negative, which says nothing.
+    /// The share of lost datagrams in per cent. Duplicates can make the count negative, which says
+    /// nothing.
     fn loss_pct(&self) -> Option<f64> {
-        let (lost, of) = match self.word("lost")?.split_once('/') {
-            Some((lost, of)) if !of.is_empty() => (lost, of),
-            _ => (self.word("lost")?.trim_end_matches('/'), self.word("of")?),
-        };
-        let (lost, of) = number(lost).zip(number(of))?;
+        let (lost, of) = self.number("lost").zip(self.number("of"))?;
         (of > 0.0 && lost >= 0.0).then(|| 100.0 * lost / of)
     }
 }
 
-/// The words of a line; `0.00-1.00` is two.
-fn words(text: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    let is_between = |c| matches!(c, ' ' | '\t' | '=' | '[' | ']' | '(' | ')' | ',');
-    for word in text.split(is_between).filter(|word| !word.is_empty()) {
-        let is_span = word.as_bytes()[0].is_ascii_digit();
-        match word.split_once('-').filter(|_| is_span) {
-            Some((begin, "")) => words.push(begin),
-            Some(pair) => words.extend(<[&str; 2]>::from(pair)),
-            None => words.push(word),
-        }
-    }
-    words
-}
-
-fn number(word: &str) -> Option<f64> {
-    word.trim_end_matches('%').parse().ok()
-}
-
-/// The flow that a line is about; absent for `FD`, the sum of both directions.
-fn flow(word: &str) -> Option<i32> {
-    match word {
-        "SUM" => Some(SUM),
-        id => id.parse().ok(),
-    }
-}
-
-pub(crate) fn is(text: &str) -> bool {
-    let own = ["interval", "failure", "head", "half", "result"];
-    let is_own = |line: Line| own.contains(&line.form.is) || Rate::of(&line).is_some();
-    let mut lines = text.lines().take(HEAD_LINES).filter_map(Line::of);
-    lines.any(is_own)
-}
-
-pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
-    let mut reader = Reader {
-        file,
-        ..Reader::default()
-    };
+pub(crate) fn read(runs: &mut Runs, text: &str) -> Done {
+    let mut reader = Reader::default();
     for (number, line) in (1..).zip(text.lines()) {
         reader.number = number;
         if let Some(line) = Line::of(line) {
+            reader.is_own = true;
             reader.line(&line, runs)?;
+        } else if number > HEAD_LINES && !reader.is_own {
+            return Ok(());
         }
     }
     reader.end(runs)
@@ -173,8 +95,9 @@ pub(crate) fn read(file: &str, text: &str, runs: &mut Runs) -> Done {
 struct Rate {
     id: i32,
     is_back: bool,
-    /// The end that counted, where the line says it.
-    end: Option<Role>,
+    /// The end that counted, and whether the line says it.
+    end: Role,
+    is_said: bool,
     span: [f64; 2],
     mbps: f64,
     again: Option<f64>,
@@ -183,37 +106,9 @@ struct Rate {
 }
 
 impl Rate {
-    /// `[  5][TX-C]  0.00-1.00  sec  110 MBytes  923 Mbits/sec  0.08 ms  0/22823 (0%)  sender`, or
-    /// `20260101000000,10.0.0.1,40000,10.0.0.2,5001,3,0.0-1.0,BYTES,BITS,JITTER,LOST,OF,…`
-    fn of(line: &Line) -> Option<Rate> {
-        let role = line.word("id").filter(|_| line.form.is == "rate")?;
-        let is_role = ["RX-C", "TX-S", "TX-C", "RX-S"].contains(&role);
-        let at = line.word("at").map(|at| at.rsplit(':').next());
-        let is_time = |at: &str| at.len() >= 14 && number(at).is_some();
-        let is_csv = at.flatten().is_some_and(is_time);
-        let is_rate = is_csv || line.word("bytes")?.ends_with("Bytes");
-        let is_udp = is_csv || line.word("ms") == Some("ms");
-        let extra = line.number("extra");
-        let rate = line.number("rate").filter(|_| is_rate)?;
-        Some(Rate {
-            id: flow(line.word(if is_role { "flow" } else { "id" })?)?,
-            is_back: ["RX-C", "TX-S"].contains(&role),
-            end: match line.word("sender") {
-                Some(_) => Some(Role::Sender),
-                None => line.word("receiver").map(|_| Role::Receiver),
-            },
-            span: [line.number("begin")?, line.number("end")?],
-            mbps: mbps(rate, line.word("unit").unwrap_or("bits/sec"))?,
-            again: extra.filter(|_| !is_udp),
-            loss_pct: line.loss_pct().filter(|_| is_udp),
-            jitter_us: extra.filter(|_| is_udp).map(|ms| ms * 1000.0),
-        })
-    }
-
-    /// Its flow and way, and whether their sender counted it.
-    fn key(&self) -> (i32, bool, Option<bool>) {
-        let is_sent = self.end.map(|end| end == Role::Sender);
-        (self.id, self.is_back, is_sent)
+    /// Its flow and way, and which end counted it.
+    fn key(&self) -> (i32, bool, Role, bool) {
+        (self.id, self.is_back, self.end, self.is_said)
     }
 
     fn is_sum(&self) -> bool {
@@ -222,13 +117,14 @@ impl Rate {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
-    file: &'a str,
+struct Reader {
     number: u64,
+    /// True where a line of the text has a form.
+    is_own: bool,
     /// What is known of the run that is being read.
     run: Option<Run>,
-    /// The last rate of each flow, way and end that may be a total: it has an end, or begins at 0.
-    rates: BTreeMap<(i32, bool, Option<bool>), Rate>,
+    /// The last rate of each flow, way and end that may be a total: it says its end, or begins at 0.
+    rates: BTreeMap<(i32, bool, Role, bool), Rate>,
     /// The time until which there are rates, and whether there are intervals after the first.
     last_s: f64,
     is_going: bool,
@@ -238,32 +134,23 @@ struct Reader<'a> {
     port: Option<String>,
     backs: HashSet<i32>,
     way: Way,
-    /// The hosts of the first flow, the local one first: of both directions, those of the client's.
-    hosts: [Option<String>; 2],
+    /// The server's host of the first flow.
+    server: Option<String>,
     is_udp: bool,
-    is_report: bool,
-    /// The totals say which end counted.
-    has_words: bool,
     is_three: bool,
 }
 
-impl Reader<'_> {
-    fn run(&mut self, tool: &str) -> &mut Run {
-        self.run.get_or_insert_with(|| {
-            let mut run = Run::of(tool, self.file);
-            run.imported.place = Some(format!("line {}", self.number));
-            run
-        })
+impl Reader {
+    fn run(&mut self, tool: &str, runs: &Runs) -> &mut Run {
+        let place = Some(format!("line {}", self.number));
+        self.run.get_or_insert_with(|| runs.begin(tool, place))
     }
 
     fn line(&mut self, line: &Line, runs: &mut Runs) -> Done {
-        let (is, tool) = (line.form.is, line.form.tool);
+        let Form { is, tool, .. } = *line.form;
         match is {
-            "rate" => {
-                let rate = Rate::of(line).map(|rate| self.rate(rate, line, runs));
-                return rate.unwrap_or(Ok(()));
-            }
-            "begin" | "accept" | "head" => {
+            "rate" => return self.rate(line, runs),
+            "begin" | "accept" => {
                 self.end(runs)?;
                 self.way = Way {
                     direction: Direction::Forward,
@@ -271,9 +158,6 @@ impl Reader<'_> {
                 };
                 self.is_udp = line.word("udp").is_some();
                 self.port = line.word("port").map(str::to_owned);
-                if is == "head" {
-                    self.run(tool);
-                }
             }
             "hosts" => {
                 if !self.rates.is_empty() {
@@ -282,56 +166,87 @@ impl Reader<'_> {
                 self.is_three |= tool == "iperf3";
                 let is_client = !self.way.is_server && !self.is_three;
                 if is_client && line.word("port") == self.port.as_deref() {
-                    self.backs.extend(line.word("id").and_then(flow));
+                    self.backs.extend(line.number("id").map(|id| id as i32));
                 }
-                self.hosts(line);
+                self.hosts(line, runs);
             }
             "reverse" => self.way.direction = Direction::Reverse,
             "datagrams" => self.is_udp = true,
-            "report" => self.is_report = true,
-            "interval" => {}
             "version" => {
-                self.run(tool).imported.tool_version = line.word("version").map(str::to_owned);
+                let version = line.word("version").map(str::to_owned);
+                self.run(tool, runs).imported.tool_version = version;
             }
             "failure" => {
-                let error = line.text.split_once("error - ");
-                self.run(tool).error = error.map(|(_, error)| error.to_owned());
+                let error = line.word("error").map(str::to_owned);
+                self.run(tool, runs).error = error;
             }
             _ => return self.figures(line, runs),
         }
         Ok(())
     }
 
-    fn hosts(&mut self, line: &Line) {
-        self.run(if self.is_three { "iperf3" } else { "iperf" });
-        for (known, name) in self.hosts.iter_mut().zip(["local", "remote"]) {
-            *known = known.take().or(line.word(name).map(str::to_owned));
-        }
+    fn hosts(&mut self, line: &Line, runs: &Runs) {
+        self.run(if self.is_three { "iperf3" } else { "iperf" }, runs);
+        let server = line.word(["remote", "local"][usize::from(self.way.is_server)]);
+        self.server = self.server.take().or(server.map(str::to_owned));
     }
 
-    fn rate(&mut self, mut rate: Rate, line: &Line, runs: &mut Runs) -> Done {
-        let has_words = self.has_words || rate.end.is_some();
-        if std::mem::take(&mut self.is_report) {
-            rate.end = Some(Role::Receiver);
-        }
-        self.is_udp |= rate.jitter_us.is_some();
-        rate.is_back |= self.backs.contains(&rate.id);
+    fn rate_of(&self, line: &Line) -> Option<Rate> {
+        let id = match line.word("id")? {
+            "SUM" => SUM,
+            id => id.parse().ok()?,
+        };
+        let is_back = match line.word("role") {
+            Some(role) => ["RX-C", "TX-S"].contains(&role),
+            None => line.word("back").is_some() || self.backs.contains(&id),
+        };
+        let loss_pct = line.loss_pct();
+        let said = match line.word("counted") {
+            Some("sender") => Some(Role::Sender),
+            said => said.map(|_| Role::Receiver),
+        };
+        let is_server = self.way.is_server;
+        let is_receiver = match self.is_three {
+            true => is_server,
+            false => is_server != is_back || loss_pct.is_some(),
+        };
+        let counted = [Role::Sender, Role::Receiver][usize::from(is_receiver)];
+        Some(Rate {
+            id,
+            is_back,
+            end: said.unwrap_or(counted),
+            is_said: said.is_some(),
+            span: [line.number("begin")?, line.number("end")?],
+            mbps: mbps(
+                line.number("rate")?,
+                line.word("unit").unwrap_or("bits/sec"),
+            )?,
+            again: line.number("again"),
+            loss_pct,
+            jitter_us: line.number("jitter").map(|ms| ms * 1000.0),
+        })
+    }
+
+    fn rate(&mut self, line: &Line, runs: &mut Runs) -> Done {
+        let Some(rate) = self.rate_of(line) else {
+            return Ok(());
+        };
         // Outputs in a row: a flow begins again, and this is not the total of its intervals, which
         // text without ends may have of a single one.
         let is_first = rate.span[0] == 0.0;
-        let may_begin = rate.end.is_some() || line.word("local").is_some() && !self.is_going;
+        let may_begin = rate.is_said || line.word("local").is_some() && !self.is_going;
         if is_first && may_begin && self.rates.contains_key(&rate.key()) {
             self.end(runs)?;
         }
-        self.has_words = has_words;
-        self.hosts(line);
+        self.is_udp |= rate.jitter_us.is_some();
+        self.hosts(line, runs);
         self.last_s = self.last_s.max(rate.span[1]);
-        if rate.end.is_none() && !rate.is_sum() && rate.mbps > 0.0 {
+        if !rate.is_said && !rate.is_sum() && rate.mbps > 0.0 {
             let [mbit, until_s] = &mut self.moved[usize::from(rate.is_back)];
             *mbit += rate.mbps * (rate.span[1] - rate.span[0]);
             *until_s = until_s.max(rate.span[1]);
         }
-        match is_first || rate.end.is_some() {
+        match is_first || rate.is_said {
             true => drop(self.rates.insert(rate.key(), rate)),
             false => self.is_going = true,
         }
@@ -346,33 +261,29 @@ impl Reader<'_> {
 
     /// The figures of a line of nuttcp or nttcp, or of iperf3's CPU.
     fn figures(&mut self, line: &Line, runs: &mut Runs) -> Done {
-        let (is, tool) = (line.form.is, line.form.tool);
-        // Without its head a line is none of nttcp's.
-        let is_own = |run: &Run| run.imported.tool == tool;
-        if tool == "nttcp" && !self.run.as_ref().is_some_and(is_own) {
-            return Ok(());
-        }
-        // nuttcp's sender may say its retransmits below what ended the run.
-        let is_late = is == "figures" && tool == "nuttcp" && self.run.is_none();
-        if is_late {
-            self.run = runs.all.pop();
+        let Form {
+            is, tool, pattern, ..
+        } = line.form;
+        let ends = ["_mbps", "_pct", "retransmits"];
+        let is_metric = |name: &&str| ends.iter().any(|end| name.ends_with(end));
+        let names = pattern.capture_names().flatten().filter(is_metric);
+        let values = names.filter_map(|name| Some((name, line.number(name)?)));
+        let values: Vec<(&str, f64)> = values.collect();
+        // A second rate of an end is that of another test.
+        let has = |run: &Run| values.iter().any(|(name, _)| run.get(name).is_some());
+        if self.run.as_ref().is_some_and(has) {
+            self.end(runs)?;
         }
         // A server does not know the client's share.
         let is_server = self.way.is_server;
-        let run = self.run(tool);
-        for (name, word) in &line.words {
-            if ["_mbps", "_pct", "retransmits"]
-                .iter()
-                .any(|end| name.ends_with(end))
-            {
-                let value = number(word);
-                run.figure(name, value.filter(|value| *value > 0.0 || !is_server));
-            }
+        let run = self.run(tool, runs);
+        for (name, value) in values {
+            run.figure(name, Some(value).filter(|value| *value > 0.0 || !is_server));
         }
         run.figure("loss_pct", line.loss_pct());
-        if tool == "nuttcp" && is != "figures" {
+        if *tool == "nuttcp" {
             let is_udp = line.word("of").is_some();
-            run.level("protocol", if is_udp { "udp" } else { "tcp" });
+            run.level("protocol", ["tcp", "udp"][usize::from(is_udp)].to_owned());
         }
         for end in ["sender", "receiver"] {
             let of = ["bytes", "seconds", &format!("{end}_cpu")].map(|name| line.number(name));
@@ -383,23 +294,17 @@ impl Reader<'_> {
                 run.figure(&format!("{end}_process_cpu_pct"), share);
             }
         }
-        let ends = ["send_throughput_mbps", "throughput_mbps"];
-        let is_whole = match is {
-            "figures" => is_late,
-            "half" => ends.iter().all(|name| run.get(name).is_some()),
-            _ => true,
-        };
-        match is_whole {
-            true => self.end(runs),
-            false => Ok(()),
+        match *is {
+            "result" => self.end(runs),
+            _ => Ok(()),
         }
     }
 
     /// Ends the run that is being read.
     fn end(&mut self, runs: &mut Runs) -> Done {
         let next = Reader {
-            file: self.file,
             number: self.number,
+            is_own: self.is_own,
             way: self.way,
             is_udp: self.is_udp,
             port: self.port.clone(),
@@ -412,85 +317,84 @@ impl Reader<'_> {
         if own.last_s > 0.0 {
             own.sum_up(&mut run);
         }
-        own.way.hosts(&mut run, own.hosts);
         if run.error.is_some() || !run.imported.figures.is_empty() {
             runs.push(run)?;
         } else if let Some(version) = run.imported.tool_version {
             // It stands above the line by which its run begins.
-            self.run("iperf3").imported.tool_version = Some(version);
+            self.run("iperf3", runs).imported.tool_version = Some(version);
         }
         Ok(())
     }
 
-    /// The totals of iperf's lines. Those of version 3 say which end counted; in version 2 a total is a
-    /// line of the whole time. Version 3.1 has one total of datagrams, of what was sent.
+    /// The totals of iperf's lines. Those of version 3 say which end counted, but for version 3.1 with
+    /// datagrams; in version 2 a total is a line of the whole time.
     fn totals(&mut self) -> Vec<Rate> {
-        let is_silent = self.is_silent();
-        let is_total = |rate: &Rate| match rate.end {
-            Some(_) => true,
-            None if self.has_words || is_silent && rate.jitter_us.is_none() => false,
-            None => rate.span[1] >= 0.95 * self.last_s,
+        let has_said = self.rates.values().any(|rate| rate.is_said);
+        let is_whole = |rate: &Rate| {
+            let is_datagrams = rate.jitter_us.is_some();
+            rate.span[1] >= 0.95 * self.last_s && (!self.is_three || is_datagrams)
         };
         let rates = std::mem::take(&mut self.rates).into_values();
-        let mut totals: Vec<Rate> = rates.filter(is_total).collect();
+        let totals = rates.filter(|rate| match has_said {
+            true => rate.is_said,
+            false => is_whole(rate),
+        });
+        let mut totals: Vec<Rate> = totals.collect();
+        let is_back = |rate: &Rate| rate.is_back && !has_said;
         // A connection of version 2's `-r` has only the way back.
-        if !self.backs.is_empty() && totals.iter().all(|rate| rate.is_back) {
+        if !totals.is_empty() && totals.iter().all(is_back) {
             self.way.direction = Direction::Reverse;
-            for rate in &mut totals {
-                (rate.is_back, rate.end) = (false, Some(Role::Receiver));
-            }
-        } else if is_silent {
-            let end = [Role::Sender, Role::Receiver][usize::from(self.way.is_server)];
-            totals.iter_mut().for_each(|rate| rate.end = Some(end));
+            totals.iter_mut().for_each(|rate| rate.is_back = false);
+        } else if totals.iter().any(is_back) {
+            // Version 2's sum is that of both directions.
+            totals.retain(|rate| !rate.is_sum());
         }
         totals
     }
 
-    /// Version 3 whose totals do not say which end counted.
-    fn is_silent(&self) -> bool {
-        self.is_three && !self.has_words
-    }
-
-    /// The totals of a way that an end counted: that of all flows, where there is one.
-    fn counted<'a>(&self, totals: &'a [Rate], is_back: bool, end: Role) -> Vec<&'a Rate> {
-        let is_received = |rate: &Rate| match rate.end {
-            Some(end) => end == Role::Receiver,
-            None => self.way.is_server || is_back || rate.loss_pct.is_some(),
-        };
-        let is_one =
-            |rate: &&Rate| rate.is_back == is_back && is_received(rate) == (end == Role::Receiver);
-        let rates: Vec<&Rate> = totals.iter().filter(is_one).collect();
-        match rates.iter().find(|rate| rate.is_sum()) {
-            Some(sum) => vec![*sum],
-            None => rates,
+    /// The total of a way that an end counted: that of all flows, where there is one.
+    fn total(&self, totals: &[Rate], is_back: bool, end: Role) -> Sums {
+        let is_one = |rate: &&Rate| rate.is_back == is_back && rate.end == end;
+        let mut rates: Vec<&Rate> = totals.iter().filter(is_one).collect();
+        if let Some(sum) = rates.iter().position(|rate| rate.is_sum()) {
+            rates = vec![rates[sum]];
         }
-    }
-
-    /// The rate of totals; absent where they are 0 because their end was not asked.
-    fn mbps(&self, totals: &[&Rate]) -> Option<f64> {
-        let mbps: f64 = totals.iter().map(|rate| rate.mbps).sum();
-        let is_lost = totals.iter().any(|rate| rate.loss_pct == Some(100.0));
-        let is_still = self.moved == [[0.0; 2]; 2];
-        (!totals.is_empty() && (mbps > 0.0 || is_lost || is_still)).then_some(mbps)
+        // A rate is 0 too where its end was not asked.
+        let mbps: f64 = rates.iter().map(|rate| rate.mbps).sum();
+        let is_lost = rates.iter().any(|rate| rate.loss_pct == Some(100.0));
+        let is_still = !rates.is_empty() && self.moved == [[0.0; 2]; 2];
+        let mbps = Some(mbps).filter(|mbps| *mbps > 0.0 || is_lost || is_still);
+        let again: Option<f64> = rates.iter().map(|rate| rate.again).sum();
+        let jitters = rates.iter().filter_map(|rate| rate.jitter_us);
+        Sums {
+            sent: mbps.filter(|_| end == Role::Sender),
+            received: mbps.filter(|_| end == Role::Receiver),
+            again: again.filter(|_| !rates.is_empty()),
+            loss_pct: mean(rates.iter().filter_map(|rate| rate.loss_pct)),
+            jitter_us: jitters.reduce(f64::max),
+        }
     }
 
     /// The figures of iperf's lines.
     fn sum_up(&mut self, run: &mut Run) {
         let totals = self.totals();
+        let is_said = totals.iter().any(|rate| rate.is_said);
         if totals.is_empty() {
             let silent = "no total: the test did not finish";
             run.error.get_or_insert(silent.to_owned());
         }
-        let [sent, received, back] = [
-            (false, Role::Sender),
-            (false, Role::Receiver),
-            (true, Role::Receiver),
-        ]
-        .map(|(is_back, end)| self.counted(&totals, is_back, end));
+        let total = |is_back, end| self.total(&totals, is_back, end);
+        let (sent, received) = (total(false, Role::Sender), total(false, Role::Receiver));
+        let back = total(true, Role::Receiver).received;
+        // Version 3.1 says what was lost in the client's total of what was sent.
+        let is_of_sent = self.is_three && !is_said && !self.way.is_server;
+        let counted = if is_of_sent { &sent } else { &received };
         let mut own = Sums {
-            sent: self.mbps(&sent),
-            received: self.mbps(&received),
-            ..Sums::default()
+            sent: sent.sent,
+            received: received.received,
+            again: sent.again.filter(|_| !self.is_udp),
+            loss_pct: counted.loss_pct,
+            jitter_us: counted.jitter_us,
         };
         let [mbit, seconds] = self.moved[0];
         if own.sent.or(own.received).is_none() && !totals.is_empty() && seconds > 0.0 {
@@ -507,30 +411,19 @@ impl Reader<'_> {
             // A server does not say it, but has a sum of what it sent.
             self.way.direction = Direction::Reverse;
         }
-        if self.is_udp {
-            let of_loss = match self.is_silent() && !self.way.is_server {
-                true => &sent,
-                false => &received,
-            };
-            let jitters = of_loss.iter().filter_map(|rate| rate.jitter_us);
-            own.jitter_us = jitters.reduce(f64::max);
-            own.loss_pct = mean(of_loss.iter().filter_map(|rate| rate.loss_pct));
-        } else {
-            let again: Option<f64> = sent.iter().map(|rate| rate.again).sum();
-            own.again = again.filter(|_| !sent.is_empty());
-            if own.received.is_none() && own.sent.is_some() {
-                own.received = own.sent;
-                run.note("throughput is what the sender sent, the file has no other: it counts what was still in the send buffer at the end");
-            }
+        if !self.is_udp && own.received.is_none() && own.sent.is_some() {
+            own.received = own.sent;
+            run.note("throughput is what the sender sent, the file has no other: it counts what was still in the send buffer at the end");
         }
-        run.sums(&own, self.mbps(&back));
+        run.sums(&own, back);
         let flows = totals.iter().filter(|rate| !rate.is_sum() && !rate.is_back);
         let flows: HashSet<i32> = flows.map(|rate| rate.id).collect();
         run.setting("flows", Some(flows.len() as f64));
-        if self.has_words || self.is_three {
+        if self.is_three || is_said {
             run.imported.tool = "iperf3".to_owned();
         }
-        run.level("protocol", if self.is_udp { "udp" } else { "tcp" });
-        run.level("direction", self.way.direction.name());
+        let protocol = if self.is_udp { "udp" } else { "tcp" };
+        run.level("protocol", protocol.to_owned());
+        run.way(self.way.direction, self.server.take());
     }
 }

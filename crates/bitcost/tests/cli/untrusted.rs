@@ -228,7 +228,7 @@ fn what_is_too_large_is_refused_before_it_is_expanded() {
     refused(
         &["lab", "up", &write("lab.mn", &edited)],
         2,
-        &["hosts: 200000 entries", "allowed: at most"],
+        &["200000 nodes and 0 links", "allowed: at most"],
     );
 }
 

@@ -1,16 +1,10 @@
 //! The columns of netperf's outputs and of tables made from them, by name, and the figures and
 //! settings that their values become.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use bitcost_model::study::Label;
-
-use super::banner::Banner;
-use crate::run::{Run, mbps};
-
-/// The names of a row, in the form of [`plain`], with its values.
-pub(super) type Row = Vec<(String, String)>;
+use crate::run::{Run, mbps, measured};
 
 /// Units that a name may end with, as netperf writes them.
 const UNITS: [(&str, &str); 5] = [
@@ -21,49 +15,54 @@ const UNITS: [(&str, &str); 5] = [
     ("_bytes", "bytes"),
 ];
 
-/// By every name that the file has, its selector, and what is taken of it; of a name that is there
-/// twice the first.
-static COLUMNS: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
+/// A known column: its selector, what is taken of it, and the units that its name contains.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    selector: &'static str,
+    taken: &'static str,
+    units: Option<&'static str>,
+}
+
+/// By every name that the file has; of a name that is there twice the first.
+static COLUMNS: LazyLock<HashMap<&str, Column>> = LazyLock::new(|| {
     let mut columns = HashMap::new();
     let lines = include_str!("names.txt").lines();
     for line in lines.filter(|line| !line.starts_with('#')) {
         let (names, taken) = line.split_once(" = ").unwrap_or((line, ""));
         let selector = names.split(' ').next().unwrap_or_default();
         for name in names.split(' ') {
-            columns.entry(name).or_insert((selector, taken));
+            let column = Column {
+                selector,
+                taken,
+                units: None,
+            };
+            columns.entry(name).or_insert(column);
         }
     }
     columns
 });
 
-/// A name in lower case, words joined by `_`: `Local CPU Util %` is `local_cpu_util`.
-pub(super) fn plain(name: &str) -> String {
-    let words: Vec<&str> = name
-        .split(|letter: char| !letter.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.join("_").to_ascii_lowercase()
-}
-
-/// A known column by a name in the form of [`plain`], with the units that the name contains.
-struct Column {
-    selector: &'static str,
-    taken: &'static str,
-    units: Option<&'static str>,
-}
-
 impl Column {
-    fn of(name: &str) -> Option<Column> {
-        let with = |name: &str, units| {
-            let (selector, taken) = *COLUMNS.get(name)?;
-            Some(Column {
-                selector,
-                taken,
-                units,
-            })
+    /// The column of a name as a file has it: `Local CPU Util %` is `local_cpu_util`.
+    pub(super) fn of(name: &str) -> Option<Column> {
+        let words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let name = words.join("_").to_ascii_lowercase();
+        let of_units = |(end, units)| {
+            let column = *COLUMNS.get(name.strip_suffix(end)?)?;
+            let units = Some(units);
+            Some(Column { units, ..column })
         };
-        let of_units = |(end, units)| with(name.strip_suffix(end)?, Some(units));
-        with(name, None).or_else(|| UNITS.into_iter().find_map(of_units))
+        let known = COLUMNS.get(name.as_str()).copied();
+        known.or_else(|| UNITS.into_iter().find_map(of_units))
+    }
+
+    pub(super) fn is_size(&self) -> bool {
+        ["local_send_size", "remote_send_size", "transport_mss"].contains(&self.selector)
+    }
+
+    pub(super) fn is_throughput(&self) -> bool {
+        self.selector.ends_with("throughput")
     }
 
     /// What is taken of it, and as which figure or level; `is_sending` where netperf's local endpoint
@@ -77,217 +76,215 @@ impl Column {
     }
 }
 
-/// The selector of a name; an unknown name is returned unchanged.
-fn key(name: &str) -> &str {
-    Column::of(name).map_or(name, |column| column.selector)
-}
+/// The values of a run by the selectors of their columns, whatever form the file has.
+#[derive(Clone, Default)]
+pub(super) struct Row(BTreeMap<&'static str, (Column, String)>);
 
-pub(super) fn is_known(name: &str) -> bool {
-    Column::of(name).is_some()
-}
-
-pub(super) fn is_size(name: &str) -> bool {
-    ["local_send_size", "remote_send_size", "transport_mss"].contains(&key(name))
-}
-
-pub(super) fn is_throughput(name: &str) -> bool {
-    is_known(name) && key(name).ends_with("throughput")
-}
-
-/// Takes a row: known columns become metrics and levels. The banner above it supplies what the row
-/// does not say itself.
-pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) {
-    let about = About::of(row, banner);
-    let mut has_rate = false;
-    for (name, value) in row.iter().filter(|(_, value)| !value.trim().is_empty()) {
-        if let Some(column) = Column::of(name) {
-            let is_rate = column.selector.ends_with("throughput") && column.units.is_none();
-            has_rate |= is_rate && number(value).is_some();
-            about.set(found, &column, value.trim());
-        }
+impl Row {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
-    let is_stream = about.is_transactions == Some(false);
-    if is_stream && (about.get("direction").is_some() || banner.is_some()) {
-        let words = ["reverse", "forward"];
-        found.level("direction", words[usize::from(about.is_sending)]);
-    }
-    about.of_bits(found);
-    if has_rate && about.get("throughput_units").is_none() {
-        found.note(format!(
-            "the file does not state the units of its rates; netperf's default units are assumed ({})",
-            about.rate_units
-        ));
-    }
-    about.loss(found, banner);
-    about.confidence(found, banner);
-}
 
-struct About<'a> {
-    /// The values by selector; of one that is there twice the first.
-    values: HashMap<&'a str, &'a str>,
-    /// Absent where nothing says it.
-    is_transactions: Option<bool>,
-    /// True where netperf's local endpoint sends; in transactions, where it sends the requests.
-    is_sending: bool,
-    rate_units: &'a str,
-}
+    pub(super) fn has(&self, column: &Column) -> bool {
+        self.0.contains_key(column.selector)
+    }
 
-impl<'a> About<'a> {
-    fn of(row: &'a Row, banner: Option<&Banner>) -> About<'a> {
-        let mut values = HashMap::new();
-        for (name, value) in row {
-            values.entry(key(name)).or_insert(value.trim());
-        }
-        values.retain(|_, value| !value.is_empty());
-        let of = |selector| values.get(selector).copied();
-        let (direction, units) = (of("direction"), of("throughput_units"));
-        let by_request = || Some(of("request_size")?.parse::<f64>().ok()? > 0.0);
-        let by_direction = direction.map(|direction| direction.contains('|'));
-        let is_transactions = by_direction
-            .or(banner.map(Banner::is_transactions))
-            .or_else(by_request)
-            .or(units.map(|units| units.starts_with("Trans")));
-        let assumed = ["10^6bits/s", "Trans/s"][usize::from(is_transactions == Some(true))];
-        let is_sending = match direction {
-            Some(direction) => direction.to_ascii_lowercase().starts_with("send"),
-            None => banner.is_none_or(Banner::is_sending),
-        };
-        About {
-            is_transactions,
-            is_sending,
-            rate_units: units.unwrap_or(assumed),
-            values,
+    /// Takes a value, unless it is empty or the column has one.
+    pub(super) fn put(&mut self, column: Column, value: &str) {
+        let value = value.trim().trim_matches('"');
+        if !value.is_empty() {
+            let own = self.0.entry(column.selector);
+            own.or_insert_with(|| (column, value.to_owned()));
         }
     }
 
-    fn get(&self, selector: &str) -> Option<&'a str> {
-        self.values.get(selector).copied()
+    /// Takes the values of a line; those of unknown columns are none.
+    pub(super) fn put_all<'a>(
+        &mut self,
+        columns: &[Option<Column>],
+        values: impl IntoIterator<Item = &'a str>,
+    ) {
+        for (column, value) in columns.iter().zip(values) {
+            column.iter().for_each(|column| self.put(*column, value));
+        }
+    }
+
+    pub(super) fn put_named(&mut self, selector: &str, value: &str) {
+        if let Some(column) = COLUMNS.get(selector) {
+            self.put(*column, value);
+        }
+    }
+
+    /// Takes what another row has and this one does not.
+    pub(super) fn join(&mut self, other: Row) {
+        for (selector, value) in other.0 {
+            self.0.entry(selector).or_insert(value);
+        }
+    }
+
+    pub(super) fn get(&self, selector: &str) -> Option<&str> {
+        Some(self.0.get(selector)?.1.as_str())
     }
 
     fn number(&self, selector: &str) -> Option<f64> {
-        number(self.get(selector)?)
+        measured(self.get(selector)?)
     }
 
-    fn set(&self, found: &mut Run, column: &Column, value: &str) {
-        let Some((is, target)) = column.target(self.is_sending) else {
+    /// The name of the test; empty where nothing says it.
+    pub(super) fn test(&self) -> &str {
+        self.get("(test)").unwrap_or_default()
+    }
+
+    /// True for a test of transactions; absent where nothing says it.
+    pub(super) fn is_transactions(&self) -> Option<bool> {
+        let by_direction = self
+            .get("direction")
+            .map(|direction| direction.contains('|'));
+        let by_request = || Some(self.get("request_size")?.parse::<f64>().ok()? > 0.0);
+        let by_units = || Some(self.get("throughput_units")?.starts_with("Trans"));
+        by_direction.or_else(by_request).or_else(by_units)
+    }
+
+    /// True where netperf's local endpoint sends; in transactions, where it sends the requests.
+    fn is_sending(&self) -> bool {
+        let direction = self.get("direction").map(str::to_ascii_lowercase);
+        direction.is_none_or(|direction| direction.starts_with("send"))
+    }
+
+    /// The units of its rates: those of the file, or those that netperf uses by itself.
+    fn rate_units(&self) -> &str {
+        let assumed = match self.is_transactions() {
+            Some(true) => "Trans/s",
+            _ => "10^6bits/s",
+        };
+        self.get("throughput_units").unwrap_or(assumed)
+    }
+
+    /// Its columns become metrics and levels.
+    pub(super) fn take(&self, run: &mut Run) {
+        for (column, value) in self.0.values() {
+            self.set(run, column, value);
+        }
+        let is_rate = |column: &Column| column.is_throughput() && column.units.is_none();
+        let mut values = self.0.values();
+        let has_rate = values.any(|(column, value)| is_rate(column) && measured(value).is_some());
+        if has_rate && self.get("throughput_units").is_none() {
+            let units = self.rate_units();
+            run.note(format!("the file does not state the units of its rates; netperf's default units are assumed ({units})"));
+        }
+        match self.is_transactions() {
+            Some(true) => self.of_bits(run),
+            is_transactions => {
+                if is_transactions.is_some() && self.get("direction").is_some() {
+                    let way = ["reverse", "forward"][usize::from(self.is_sending())];
+                    run.level("direction", way.to_owned());
+                }
+                self.loss(run);
+            }
+        }
+        self.confidence(run);
+    }
+
+    fn set(&self, run: &mut Run, column: &Column, value: &str) {
+        let Some((is, target)) = column.target(self.is_sending()) else {
             return;
         };
-        let (number, units) = (number(value), column.units);
+        let (number, units, of_row) = (measured(value), column.units, self.rate_units());
+        let is_transactions = self.is_transactions();
         let figure = match is {
-            "throughput" => {
-                return self.throughput(found, number, units.unwrap_or(self.rate_units));
-            }
-            "setting" => return found.setting(target, number),
+            "throughput" => return self.throughput(run, number, units.unwrap_or(of_row)),
+            "setting" => return run.setting(target, number),
             "word" if target == "protocol" => {
-                return found.level(target, value.to_ascii_lowercase());
+                return run.level(target, value.to_ascii_lowercase());
             }
-            "word" => return found.level(target, value.trim_matches('"')),
-            "switch" if value == "1" => return found.level(target, "on"),
-            "switch" => return,
+            "word" => return run.level(target, value.to_owned()),
+            "switch" => return run.level(target, (value == "1").then(|| "on".to_owned())),
             "rate" => {
                 // Bits also where the test counts transactions.
-                let of_row = Some(self.rate_units).filter(|units| !units.starts_with("Trans"));
+                let of_row = Some(of_row).filter(|units| !units.starts_with("Trans"));
                 let units = units.or(of_row).unwrap_or("10^6bits/s");
                 number.and_then(|rate| mbps(rate, units))
             }
             "demand" => {
-                let is_count = usize::from(self.is_transactions == Some(true));
+                let is_count = is_transactions == Some(true);
                 let units = units.or(self.get("sd_units"));
-                let units = units.unwrap_or(["usec/KB", "usec/Tran"][is_count]);
-                number.filter(|_| units.starts_with("usec/K"))
+                number.filter(|_| units.map_or(!is_count, |units| units.starts_with("usec/K")))
             }
             // netperf prints a busiest CPU of 0 for an endpoint that it did not measure.
-            "peak" => {
-                let mean = self.get(&column.selector.replace("_peak", ""));
-                let mean = mean.and_then(|mean| mean.parse::<f64>().ok());
-                number.filter(|peak| mean.map_or(*peak > 0.0, |mean| mean >= 0.0))
-            }
-            "transaction" => number.filter(|_| self.is_transactions != Some(false)),
+            "peak" => number.filter(|peak| *peak > 0.0),
+            "transaction" => number.filter(|_| is_transactions != Some(false)),
             _ => number,
         };
-        found.figure(target, figure);
+        run.figure(target, figure);
     }
 
     /// The general figure: the received bits of a stream, or transactions. Where the row has the
     /// receiver's own figure, that is taken.
-    fn throughput(&self, found: &mut Run, rate: Option<f64>, units: &str) {
+    fn throughput(&self, run: &mut Run, rate: Option<f64>, units: &str) {
         if units.starts_with("Trans") {
-            return found.figure("transactions_per_second", rate);
+            return run.figure("transactions_per_second", rate);
         }
-        let end = if self.is_sending { "remote" } else { "local" };
+        let end = ["local", "remote"][usize::from(self.is_sending())];
         let received = self.number(&format!("{end}_recv_throughput"));
-        if self.is_transactions != Some(true) && received.is_none() {
-            found.figure("throughput_mbps", rate.and_then(|rate| mbps(rate, units)));
+        if self.is_transactions() != Some(true) && received.is_none() {
+            run.figure("throughput_mbps", rate.and_then(|rate| mbps(rate, units)));
         }
     }
 
     /// Transactions per second of a test of transactions that reports bits, which are those of
     /// requests and responses.
-    fn of_bits(&self, found: &mut Run) {
-        let size = |factor: &str| match found.imported.levels.get(factor) {
-            Some(Label::Number(bytes)) => Some(*bytes as f64),
-            _ => None,
-        };
-        let bytes = size("request_size_bytes").zip(size("response_size_bytes"));
+    fn of_bits(&self, run: &mut Run) {
+        let bytes = ["request_size", "response_size"].map(|size| self.number(size));
         let rate = self.number("throughput");
-        let rate = rate.and_then(|rate| mbps(rate, self.rate_units)).zip(bytes);
-        let is_missing = found.get("transactions_per_second").is_none();
-        if self.is_transactions == Some(true) && is_missing {
-            let per_second = |(mbps, (request, response))| mbps * 1e6 / 8.0 / (request + response);
-            found.figure("transactions_per_second", rate.map(per_second));
+        let rate = rate.and_then(|rate| mbps(rate, self.rate_units()));
+        if let ([Some(request), Some(response)], Some(mbps)) = (bytes, rate) {
+            let per_second = mbps * 1e6 / 8.0 / (request + response);
+            run.figure("transactions_per_second", Some(per_second));
         }
     }
 
     /// The share of lost datagrams, where both endpoints report their rates; TCP streams lose none.
-    fn loss(&self, found: &mut Run, banner: Option<&Banner>) {
-        let tested = banner.and_then(|banner| banner.test.split('_').next());
-        let protocol = self.get("protocol");
-        let protocol = protocol.or(tested.filter(|name| *name != "omni"));
-        let is_udp = match protocol {
+    fn loss(&self, run: &mut Run) {
+        let tested = self.test().split('_').next();
+        let tested = tested.filter(|name| !["", "omni"].contains(name));
+        let is_udp = match self.get("protocol").or(tested) {
             Some(name) => name.to_ascii_lowercase().starts_with("udp"),
-            None => !found.imported.levels.contains_key("mss_bytes"),
+            None => !run.imported.levels.contains_key("mss_bytes"),
         };
-        let sent = found.get("send_throughput_mbps").filter(|sent| *sent > 0.0);
-        let rates = sent.zip(found.get("throughput_mbps"));
-        let rates = rates.filter(|_| is_udp && self.is_transactions != Some(true));
+        let sent = run.get("send_throughput_mbps");
+        let sent = sent.filter(|sent| is_udp && *sent > 0.0);
+        let rates = sent.zip(run.get("throughput_mbps"));
         let lost = |(sent, received): (f64, f64)| 100.0 * (1.0 - received / sent).max(0.0);
-        found.figure("loss_pct", rates.map(lost));
+        run.figure("loss_pct", rates.map(lost));
     }
 
     /// The width that netperf itself gives the interval of its result (`-I`), and whether that is
     /// what was requested.
-    fn confidence(&self, found: &mut Run, banner: Option<&Banner>) {
+    fn confidence(&self, run: &mut Run) {
         let of = |selector| self.number(selector).filter(|value| *value > 0.0);
         let Some(width) = of("throughput_confid") else {
             return;
         };
         let rates = ["transactions_per_second", "throughput_mbps"];
-        if let Some(rate) = rates.into_iter().find(|name| found.get(name).is_some()) {
-            found.imported.widths_pct.insert(rate.to_owned(), width);
+        if let Some(rate) = rates.into_iter().find(|name| run.get(name).is_some()) {
+            run.imported.widths_pct.insert(rate.to_owned(), width);
         }
         // `+/-2.500% @ 99%`
-        let requested = banner.and_then(|banner| banner.confidence.as_deref());
-        let part = |at: usize| {
-            let part = requested?.trim_start_matches("+/-").split("% @ ").nth(at)?;
-            part.trim_end_matches('%').parse::<f64>().ok()
-        };
-        found.imported.level_pct = of("confidence_level").or_else(|| part(1));
+        let requested = self.get("(confidence)").unwrap_or_default();
+        let parts = requested.split(['/', '-', '%', '@', ' ']);
+        let mut parts = parts.filter_map(|part| part.parse::<f64>().ok());
+        let (half, level) = (parts.next(), parts.next());
+        run.imported.level_pct = of("confidence_level").or(level);
         let mut note = format!("netperf's confidence interval (-I): {width} % wide");
         if let Some(iterations) = of("confidence_iteration") {
             note += &format!(", after {iterations} iterations");
         }
-        if let Some(requested) = requested {
+        if !requested.is_empty() {
             note += &format!("; requested: {requested}");
         }
-        if part(0).is_some_and(|half| width > 2.0 * half) {
+        if half.is_some_and(|half| width > 2.0 * half) {
             note += ", which was not reached";
         }
-        found.note(note);
+        run.note(note);
     }
-}
-
-/// A measured number: not below 0, which means *not measured*.
-fn number(text: &str) -> Option<f64> {
-    let number: f64 = text.trim().parse().ok()?;
-    (number.is_finite() && number >= 0.0).then_some(number)
 }

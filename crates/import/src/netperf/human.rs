@@ -1,8 +1,7 @@
-//! netperf's tables for people, as rows of named values: the classic ones, whose columns have a fixed
-//! order, and those of `-O`, whose column heads are stacked words.
+//! netperf's tables for people, as rows: the classic ones, whose columns have a fixed order, and
+//! those of `-O`, whose column heads are stacked words.
 
-use super::banner::Banner;
-use super::columns::{Row, is_known, plain};
+use super::columns::{Column, Row};
 use crate::run::mbps;
 
 /// The classic columns of a stream; the last four with `-c` or `-C`.
@@ -21,8 +20,8 @@ const RECEIVED: &str = "receiver_recv_socket remote_elapsed_time messages_receiv
 const HEADS: usize = 4;
 const MOST_COLUMNS: usize = 1000;
 
-/// The rows of the tables below a banner; an empty one where they have another form.
-pub(super) fn rows(banner: &Banner, lines: &[&str]) -> Vec<Row> {
+/// The rows of the tables below what a banner says; an empty one where they have another form.
+pub(super) fn rows(banner: &Row, lines: &[&str]) -> Vec<Row> {
     match stacked(lines) {
         rows if rows.is_empty() => vec![classic(banner, lines).unwrap_or_default()],
         rows => rows,
@@ -30,47 +29,48 @@ pub(super) fn rows(banner: &Banner, lines: &[&str]) -> Vec<Row> {
 }
 
 /// Lines that are all numbers are rows; their number of columns says what they are.
-fn classic(banner: &Banner, lines: &[&str]) -> Option<Row> {
+fn classic(banner: &Row, lines: &[&str]) -> Option<Row> {
     let lists = lines.iter().map(|line| line.split_whitespace().collect());
     let is_row = |words: &Vec<&str>| !words.is_empty() && words.iter().all(|one| is_number(one));
     let numbers: Vec<Vec<&str>> = lists.filter(is_row).collect();
-    let row = |names: &str, counts: [usize; 2]| {
-        let values = numbers.iter().find(|row| counts.contains(&row.len()))?;
-        Some(named(names, values))
+    let (is_datagrams, is_transactions) = (
+        banner.test().contains("udp_stream"),
+        banner.is_transactions() == Some(true),
+    );
+    let mut row = Row::default();
+    let mut take = |names: &str, values: &[&str]| {
+        let pairs = names.split_whitespace().zip(values);
+        pairs.for_each(|(name, value)| row.put_named(name, value));
     };
-    let is_datagrams = banner.test.contains("udp_stream");
-    let mut found = match &numbers[..] {
+    let of = |counts: [usize; 2]| numbers.iter().find(|row| counts.contains(&row.len()));
+    match &numbers[..] {
         // `-v 0` prints the rate alone.
         [only] if only.len() == 1 => {
             let names = ["throughput", "local_send_throughput"];
-            return Some(named(names[usize::from(is_datagrams)], only));
+            take(names[usize::from(is_datagrams)], only);
+            return Some(row);
         }
         _ if is_datagrams => {
             let is_both = |pair: &&[Vec<&str>]| {
                 [6, 8].contains(&pair[0].len()) && [4, 6].contains(&pair[1].len())
             };
             let pair = numbers.windows(2).find(is_both)?;
-            [named(SENT, &pair[0]), named(RECEIVED, &pair[1])].concat()
+            take(SENT, &pair[0]);
+            take(RECEIVED, &pair[1]);
         }
-        _ if banner.is_transactions() => row(TRANSACTIONS, [6, 10])?,
-        _ => row(STREAM, [5, 9])?,
-    };
+        _ if is_transactions => take(TRANSACTIONS, of([6, 10])?),
+        _ => take(STREAM, of([5, 9])?),
+    }
     let mut words = lines.iter().flat_map(|line| line.split_whitespace());
     let units = words.find(|word| word.contains('/') && mbps(1.0, word).is_some());
-    if let Some(units) = units.or(banner.is_transactions().then_some("Trans/s")) {
-        found.push(("throughput_units".to_owned(), units.to_owned()));
+    if let Some(units) = units.or(is_transactions.then_some("Trans/s")) {
+        row.put_named("throughput_units", units);
     }
-    Some(found)
+    Some(row)
 }
 
 fn is_number(word: &str) -> bool {
     word.parse::<f64>().is_ok()
-}
-
-fn named(names: &str, values: &[&str]) -> Row {
-    let values = values.iter().map(|value| (*value).to_owned());
-    let names = names.split_whitespace().map(str::to_owned);
-    names.zip(values).collect()
 }
 
 /// The rows of tables with stacked heads: four lines of words, then lines of values. Columns that do
@@ -86,15 +86,14 @@ fn stacked(lines: &[&str]) -> Vec<Row> {
         let (heads, below) =
             rest[first..].split_at(heads.take_while(|line| !is_value(line)).count());
         let begins = begins(heads);
-        let words: Vec<Vec<String>> = heads.iter().map(|line| parts(line, &begins)).collect();
-        let title = |at: usize| {
-            let words = words.iter().map(|line: &Vec<String>| line[at].as_str());
-            plain(&words.collect::<Vec<_>>().join(" "))
-        };
-        let titles: Vec<String> = (0..begins.len()).map(title).collect();
-        let known = titles.iter().filter(|title| is_known(title)).count();
+        let words: Vec<Vec<&str>> = heads.iter().map(|line| cells(line, &begins)).collect();
+        let title = |at: usize| words.iter().map(move |line| line[at]).collect::<Vec<_>>();
+        let columns: Vec<Option<Column>> = (0..begins.len())
+            .map(|at| Column::of(&title(at).join(" ")))
+            .collect();
+        let known: Vec<&Column> = columns.iter().flatten().collect();
+        let is_table = begins.len() <= MOST_COLUMNS && known.len() * 2 >= columns.len().max(1);
         let value = below.iter().position(|line| !is_blank(line));
-        let is_table = begins.len() <= MOST_COLUMNS && known * 2 >= titles.len().max(1);
         let Some(value) = value.filter(|_| is_table) else {
             break;
         };
@@ -102,13 +101,14 @@ fn stacked(lines: &[&str]) -> Vec<Row> {
         let more = more.take_while(|line| !is_blank(line) && is_value(line));
         let end = value + 1 + more.count();
         for line in &below[value..end] {
-            let values = titles.iter().cloned().zip(parts(line, &begins));
-            match rows.last_mut() {
-                Some(row) if row.iter().all(|(name, _)| !titles.contains(name)) => {
-                    row.extend(values);
-                }
-                _ => rows.push(values.collect()),
+            if rows
+                .last()
+                .is_none_or(|row| known.iter().any(|column| row.has(column)))
+            {
+                rows.push(Row::default());
             }
+            let row = rows.last_mut().into_iter();
+            row.for_each(|row| row.put_all(&columns, cells(line, &begins)));
         }
         rest = &below[end..];
     }
@@ -118,26 +118,17 @@ fn stacked(lines: &[&str]) -> Vec<Row> {
 /// The places at which columns start: before them every line has a space, or nothing. Not
 /// more than one above the most.
 fn begins(heads: &[&str]) -> Vec<usize> {
-    let mut has_letter = vec![false];
-    for line in heads {
-        for (at, letter) in (1..).zip(line.chars()) {
-            has_letter.resize(has_letter.len().max(at + 1), false);
-            has_letter[at] |= letter != ' ';
-        }
-    }
-    let places = (0..).zip(has_letter.windows(2));
-    let begins = places.filter(|(_, pair)| *pair == [false, true]);
-    begins.map(|(at, _)| at).take(MOST_COLUMNS + 1).collect()
+    let is_space = |line: &&str, at: usize| line.as_bytes().get(at).is_none_or(|one| *one == b' ');
+    let is_between = |at: usize| heads.iter().all(|line| is_space(line, at));
+    let width = heads.iter().map(|line| line.len()).max().unwrap_or(0);
+    let begins = (0..width).filter(|at| !is_between(*at) && (*at == 0 || is_between(at - 1)));
+    begins.take(MOST_COLUMNS + 1).collect()
 }
 
 /// What a line has in each column.
-fn parts(line: &str, begins: &[usize]) -> Vec<String> {
-    let letters: Vec<char> = line.chars().collect();
-    let ends = begins.iter().skip(1).copied().chain([letters.len()]);
-    let part = |(begin, end): (&usize, usize)| {
-        let part = letters.get(*begin..end.min(letters.len()));
-        let part: String = part.unwrap_or_default().iter().collect();
-        part.trim().to_owned()
-    };
-    begins.iter().zip(ends).map(part).collect()
+fn cells<'a>(line: &'a str, begins: &[usize]) -> Vec<&'a str> {
+    let ends = begins.iter().skip(1).copied().chain([line.len()]);
+    let spans = begins.iter().zip(ends);
+    let cells = spans.map(|(begin, end)| line.get(*begin..end.min(line.len())));
+    cells.map(Option::unwrap_or_default).collect()
 }
