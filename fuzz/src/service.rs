@@ -4,9 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use bitcost_model::protocol::ToAgent;
 use bitcost_service::address::{HostPort, PORT};
-use bitcost_service::frames::{Frames, OPENING_BYTES_MAX, frame};
 use bitcost_service::link::Link;
-use bitcost_service::message::{Answer, Hello};
+use bitcost_service::message::{Answer, Hello, OPENING_BYTES_MAX, frame, read_frame, refused};
 use bitcost_service::policy::{Policy, Rules};
 
 use super::text;
@@ -21,19 +20,16 @@ pub fn service(bytes: &[u8]) {
         listening: SocketAddr::from(([192, 0, 2, 2], 7351)),
         device: "eth0".to_owned(),
     };
-    let mut frames = Frames::new(OPENING_BYTES_MAX);
-    for part in bytes.chunks(64) {
-        frames.push(part);
-        loop {
-            match frames.take() {
-                Ok(Some(text)) => {
-                    assert!(text.len() <= OPENING_BYTES_MAX);
-                    opening(&text);
-                    judged(&policy, &text);
-                }
-                Ok(None) => break,
-                Err(long) => return assert!(!long.0.is_empty()),
+    let mut left = bytes;
+    loop {
+        match read_frame(&mut left, OPENING_BYTES_MAX) {
+            Ok(text) => {
+                assert!(text.len() <= OPENING_BYTES_MAX);
+                opening(&text);
+                judged(&policy, &text);
             }
+            // It states too long a message, or the rest is none.
+            Err(error) => return assert!(refused(&error).is_some() || left.is_empty()),
         }
     }
 }

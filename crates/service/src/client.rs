@@ -18,15 +18,14 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 use rustls::ClientConnection;
 
 use crate::address::HostPort;
-use crate::frames::{Frames, frame};
 use crate::link::Link;
-use crate::message::{Answer, Hello};
-use crate::relay::{End, Queues, relay};
-use crate::stream::{Secure, Stream, outlast_outages};
+use crate::message::{Answer, Hello, frame};
+use crate::relay::{End, relay};
+use crate::stream::{Secure, outlast_outages};
 use crate::tls;
 
 /// The longest answer of a service before the control protocol begins, in bytes.
-pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 10;
+const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// The time for a TCP connection to each address, and then for the proof of the key.
 const STEP: Duration = Duration::from_secs(5);
@@ -58,11 +57,6 @@ pub(crate) enum Unreached {
     Unwanted,
 }
 
-pub(crate) struct Open {
-    pub secure: Secure,
-    pub frames: Frames,
-}
-
 /// Carries messages between standard input and output and an agent at the service of a link until either ends.
 /// `tell` gets a line for people while the client waits.
 pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> io::Result<Carried> {
@@ -71,28 +65,19 @@ pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> i
     // The controller must know that this process lives, and this process whether the controller does.
     let mut alive = || {
         let written = output.write_all(&frame(&FromAgent::Alive));
-        let hung_up = wait_ready(
-            &mut [PollFd::new(&input, PollFlags::empty())],
-            Some(Duration::ZERO),
-        );
-        match (written, hung_up) {
+        let mut of_input = [PollFd::new(&input, PollFlags::empty())];
+        match (written, wait_ready(&mut of_input, Some(Duration::ZERO))) {
             (Ok(()), Ok(false)) => Ok(()),
             _ => Err(Unreached::Unwanted),
         }
     };
     let why = match turn(link, resolve, &mut alive, tell) {
-        Ok(Open { mut secure, frames }) => {
-            outlast_outages(&secure);
-            let queues = Queues {
-                inward: frames.rest(),
-                ..Queues::default()
-            };
-            return Ok(
-                match relay(&mut secure, input, output, &mut (), queues) {
-                    End::Process | End::Told => Carried::Done,
-                    End::Peer | End::Broken(_) => Carried::Lost,
-                },
-            );
+        Ok(mut service) => {
+            outlast_outages(&service);
+            return Ok(match relay(&mut service, input, output)? {
+                End::Process => Carried::Done,
+                End::Peer => Carried::Lost,
+            });
         }
         Err(Unreached::Unwanted) => return Ok(Carried::Done),
         Err(Unreached::Not(why)) => why,
@@ -111,14 +96,13 @@ fn turn(
     resolve: Resolve<'_>,
     alive: &mut dyn FnMut() -> Result<(), Unreached>,
     tell: &mut dyn FnMut(&str),
-) -> Result<Open, Unreached> {
+) -> Result<Secure, Unreached> {
     let attempt = || {
-        let mut opened = open(link, &frame(&Hello::new(link.token)), resolve)?;
-        let answer = opened.answer()?;
-        Ok((opened, answer))
+        let mut service = open(link, &frame(&Hello::new(link.token)), resolve)?;
+        Ok((answer(&mut service)?, service))
     };
     let mut number = 1;
-    let (mut opened, mut answer) = loop {
+    let (mut said, mut service) = loop {
         match attempt() {
             Err(Unreached::Busy) if number < TRIES => number += 1,
             tried => break tried?,
@@ -133,47 +117,38 @@ fn turn(
         std::thread::sleep(Duration::from_millis(500 + spread));
     };
     let mut is_told = false;
-    loop {
-        match Answer::read(&answer) {
-            Ok(Answer::Waiting) => alive()?,
-            Ok(_) => return Ok(opened),
-            Err(why) => return Err(Unreached::Not(why.0)),
-        }
+    while Answer::read(&said).map_err(|why| Unreached::Not(why.0))? == Answer::Waiting {
+        alive()?;
         if !std::mem::replace(&mut is_told, true) {
             tell(&format!(
                 "waiting at {}: another test has the host",
                 link.at
             ));
         }
-        answer = opened.answer()?;
+        said = answer(&mut service)?;
     }
+    Ok(service)
 }
 
 /// Connects, has the service prove its key, and says these bytes first.
-pub(crate) fn open(link: &Link, first: &[u8], resolve: Resolve<'_>) -> Result<Open, Unreached> {
-    let own = |error: io::Error| Unreached::Not(error.to_string());
+pub(crate) fn open(link: &Link, first: &[u8], resolve: Resolve<'_>) -> Result<Secure, Unreached> {
     let socket = connect(&link.at, resolve)?;
     let mut secure = tls::of_client(link.service)
         .and_then(|config| ClientConnection::new(config, tls::no_name()))
         .map_err(io::Error::other)
         .and_then(|tls| Secure::new(socket, tls))
-        .map_err(own)?;
+        .map_err(|error| Unreached::Not(error.to_string()))?;
     secure
         .handshake(Instant::now() + STEP)
         .and_then(|()| secure.send(first, Instant::now() + STEP))
         .map_err(|error| unreached(&error, "it did not prove its key in time"))?;
-    Ok(Open {
-        secure,
-        frames: Frames::new(ANSWER_BYTES_MAX),
-    })
+    Ok(secure)
 }
 
-impl Open {
-    pub fn answer(&mut self) -> Result<Vec<u8>, Unreached> {
-        let until = Instant::now() + ANSWER;
-        let text = self.secure.read_frame(&mut self.frames, until);
-        text.map_err(|error| unreached(&error, "it gave no answer in time"))
-    }
+/// The next answer of a service before the control protocol begins.
+pub(crate) fn answer(service: &mut Secure) -> Result<Vec<u8>, Unreached> {
+    let text = service.message(ANSWER_BYTES_MAX, Instant::now() + ANSWER);
+    text.map_err(|error| unreached(&error, "it gave no answer in time"))
 }
 
 fn connect(at: &HostPort, resolve: Resolve<'_>) -> Result<TcpStream, Unreached> {

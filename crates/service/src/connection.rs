@@ -1,24 +1,27 @@
-//! One connection, from its first byte until it has an agent: the client shows the link's secret, and waits for its turn.
+//! One connection, from its first byte until it has an agent: a process without privileges speaks with the client, which shows the
+//! link's secret, and waits for its turn.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bitcost_model::Unavailable;
 use bitcost_sys::netlink::Rtnl;
-use bitcost_sys::process::wait_ready;
-use rustix::event::{PollFd, PollFlags};
+use bitcost_sys::process::{end, wait_readable};
 
-use crate::frames::{Frames, frame};
-use crate::front::failure;
+use crate::front::{Channel, OPENING, SAID_BYTES_MAX, Said, StartFront, failure};
+use crate::key::OwnKey;
 use crate::link::{Fingerprint, LinkToken};
-use crate::message::{Answer, Hello, Refused};
-use crate::places::{Admitted, OF_NETWORK_MAX, PLACES_MAX};
+use crate::message::{Answer, Hello, Refused, clean_line, frame, read_frame};
+use crate::places::{OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
 use crate::queue::Ticket;
 use crate::session;
 use crate::shared::{Event, Shared};
-use crate::signing::{self, Front};
-use crate::stream::{Stream, outlast_outages};
+use crate::stream::{Until, outlast_outages};
 
 const ANSWER: Duration = Duration::from_secs(5);
 
@@ -26,125 +29,104 @@ const TELL: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(100);
 
-pub struct Accepted {
-    pub socket: TcpStream,
-    pub peer: SocketAddr,
-    /// Where its listening socket is.
-    pub listening: SocketAddr,
-    /// When its client must have said that it has the link.
-    pub until: Instant,
-    pub admitted: Admitted,
+/// The time in which the process ends when the service has ended the channel: the client may still get an answer.
+const LAST_STEPS: Duration = Duration::from_secs(4);
+
+/// What the signature of a server's handshake is of (RFC 8446, section 4.4.3): 64 spaces, whose it is, a zero, and the hash of the
+/// transcript.
+const SPACES: [u8; 64] = [b' '; 64];
+const OF_SERVER: &[u8] = b"TLS 1.3, server CertificateVerify\0";
+
+/// The bytes of that hash: SHA-256 or SHA-384.
+const HASH_BYTES: [usize; 2] = [32, 48];
+
+/// Starts it by this command, which ends in its verb.
+pub fn front_of(command: fn() -> Command) -> Box<StartFront> {
+    Box::new(move |socket, channel| {
+        // What it could print would be the words of foreign hosts.
+        command()
+            .stdin(socket)
+            .stdout(channel)
+            .stderr(Stdio::null())
+            .env_clear()
+            .spawn()
+            .map(Some)
+    })
 }
 
-struct Greeted {
-    /// The client's connection, which the process in front speaks on.
-    socket: TcpStream,
-    front: Front,
-    frames: Frames,
-}
-
-pub fn serve(shared: &Shared, accepted: Accepted) {
-    let Accepted {
-        socket,
-        peer,
-        listening,
-        until,
-        admitted,
-    } = accepted;
-    let opened = socket
-        .local_addr()
-        .and_then(|local| Ok((local, greet(shared, socket, until)?)));
-    let (local, (mut greeted, hello)) = match opened {
-        Ok(opened) => opened,
-        Err(error) => {
-            let reason = match admitted.gave_way() {
-                true => format!(
-                    "it had not authenticated when its place was needed: at most {PLACES_MAX} connections wait for that, {OF_NETWORK_MAX} of one network"
-                ),
-                false => failure(&error),
-            };
-            return shared.tell(Event::Failed { peer, reason });
+/// What such a process may still do, in a line for people: one is started to see it.
+pub fn confined(start: &StartFront) -> Result<String, Unavailable> {
+    let report = || {
+        let nothing = std::fs::File::open("/dev/null")?;
+        let mut front = Front::start(start, nothing.into())?;
+        match front.said(Instant::now() + OPENING)? {
+            Said::Confined(what) => Ok(what),
+            _ => Err(wrong("it does not say what it may still do")),
         }
     };
-    if let Err(why) = hello.and_then(|hello| shows_link(shared, &hello)) {
-        return greeted.refuse(shared, peer, why);
-    }
-    // From here on the queue bounds what it may hold.
-    drop(admitted);
-    let [from, to] = [peer, local].map(|end| end.ip().to_canonical());
-    let entered = shared
-        .queue
-        .enter()
-        .and_then(|ticket| Ok((ticket, device_to(from)?)));
-    let (ticket, device) = match entered {
-        Ok(entered) => entered,
-        Err(why) => return greeted.refuse(shared, peer, why),
-    };
-    // A client that leaves while it waits is no event.
-    if wait_for_turn(shared, &mut greeted, &ticket).is_err()
-        || greeted.answer(&Answer::Welcome).is_err()
-    {
-        return;
-    }
-    let policy = Policy {
-        rules: shared.rules.clone(),
-        peer: from,
-        local: to,
-        listening,
-        device,
-    };
-    outlast_outages(&greeted.socket);
-    drop(greeted.socket);
-    let channel = &mut greeted.front.channel;
-    session::serve(shared, peer, policy, (channel, greeted.frames));
+    report().map_err(|why| Unavailable(format!("cannot start the process for clients: {why}")))
 }
 
-/// Has a process without privileges speak TLS with the client, once that says something.
-fn greet(
-    shared: &Shared,
-    socket: TcpStream,
-    until: Instant,
-) -> io::Result<(Greeted, Result<Hello, Refused>)> {
-    let left = until.saturating_duration_since(Instant::now());
-    if !wait_ready(&mut [PollFd::new(&socket, PollFlags::IN)], Some(left))? {
-        return Err(ErrorKind::TimedOut.into());
-    }
-    if socket.peek(&mut [0])? == 0 {
-        return Err(ErrorKind::UnexpectedEof.into());
-    }
-    let front = Front::start(&shared.front, socket.try_clone()?.into());
-    let mut front = front
-        .map_err(|error| io::Error::other(format!("cannot start the process for it: {error}")))?;
-    let mut frames = Frames::new(0);
-    let hello = signing::open(&shared.own, &mut front.channel, &mut frames, until);
-    let hello = hello.inspect_err(|_| {
-        // So that the process waits for nothing more.
-        let _ = socket.shutdown(Shutdown::Both);
-    })?;
-    let greeted = Greeted {
-        socket,
-        front,
-        frames,
-    };
-    Ok((greeted, hello))
+/// What speaks with one client. It is gone when this is dropped.
+struct Front {
+    channel: Channel,
+    child: Option<Child>,
 }
 
-fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {
-    // Of hashes it may be seen how long they are equal.
-    let hash = |token: LinkToken| Fingerprint::of(&token.0);
-    match LinkToken::parse(&hello.token) {
-        Some(token) if hash(token) == hash(shared.own.token) => Ok(()),
-        _ => Err(Refused(
-            "the link is not the one of this service, or was cut: ask for the link that `bitcost serve` prints".to_owned(),
-        )),
+impl Drop for Front {
+    fn drop(&mut self) {
+        let _ = self.channel.shutdown(Shutdown::Both);
+        if let Some(child) = &mut self.child {
+            end(child, LAST_STEPS);
+        }
     }
 }
 
-impl Greeted {
+impl Front {
+    fn start(start: &StartFront, socket: OwnedFd) -> io::Result<Front> {
+        let (channel, other) = Channel::pair()?;
+        channel.set_nonblocking(true)?;
+        let child = start(socket, other.into())?;
+        Ok(Front { channel, child })
+    }
+
+    fn said(&mut self, until: Instant) -> io::Result<Said> {
+        let text = read_frame(&mut Until(&mut self.channel, until), SAID_BYTES_MAX)?;
+        match serde_json::from_slice(&text) {
+            Ok(Said::Failed(why)) => Err(io::Error::other(clean_line(&why))),
+            Ok(said) => Ok(said),
+            Err(_) => Err(wrong("its process sent an unknown message")),
+        }
+    }
+
+    /// Signs one handshake, and returns the client's first message, or why it is none.
+    ///
+    /// # Errors
+    /// When there is no client, or the process does not say what it has to.
+    fn open(&mut self, own: &OwnKey, until: Instant) -> io::Result<Result<Hello, Refused>> {
+        let Said::Confined(_) = self.said(until)? else {
+            return Err(wrong("its process did not give up its privileges"));
+        };
+        self.send(&frame(&own.public))?;
+        let Said::Sign(message) = self.said(until)? else {
+            return Err(wrong("no handshake reached its signature"));
+        };
+        if !is_handshake(&message) {
+            return Err(wrong("what was to be signed is not a handshake"));
+        }
+        self.send(&frame(&own.pair.sign(&message).as_ref()))?;
+        let Said::Opened(hello) = self.said(until)? else {
+            return Err(wrong("a second signature was requested"));
+        };
+        Ok(hello.map_err(|Refused(why)| Refused(clean_line(&why))))
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        Until(&mut self.channel, Instant::now() + ANSWER).write_all(bytes)
+    }
+
     fn answer(&mut self, answer: &Answer) -> io::Result<()> {
-        self.front
-            .channel
-            .send(&frame(answer), Instant::now() + ANSWER)
+        self.send(&frame(answer))
     }
 
     fn refuse(mut self, shared: &Shared, peer: SocketAddr, why: Refused) {
@@ -154,22 +136,107 @@ impl Greeted {
     }
 }
 
+fn wrong(why: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why)
+}
+
+fn is_handshake(message: &[u8]) -> bool {
+    let hash = message.strip_prefix(&SPACES);
+    let hash = hash.and_then(|rest| rest.strip_prefix(OF_SERVER));
+    hash.is_some_and(|hash| HASH_BYTES.contains(&hash.len()))
+}
+
+/// Serves a client that reached the socket which listens there. Its place is its own until it has the link, or this has ended.
+pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listening: SocketAddr) {
+    let greeted = greet(shared, &socket);
+    let has_place = shared.places.has(&socket);
+    let opened = greeted.and_then(|(front, hello)| Ok((front, hello, socket.local_addr()?)));
+    let (mut front, hello, local) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let reason = match has_place {
+                true => failure(&error),
+                false => format!(
+                    "it had not authenticated when its place was needed: at most {PLACES_MAX} connections wait for that, {OF_NETWORK_MAX} of one network"
+                ),
+            };
+            drop(socket);
+            return shared.tell(Event::Failed { peer, reason });
+        }
+    };
+    if let Err(why) = hello.and_then(|hello| shows_link(shared, &hello)) {
+        return front.refuse(shared, peer, why);
+    }
+    outlast_outages(&socket);
+    // From here on the queue bounds what it may hold.
+    drop(socket);
+    let [from, to] = [peer, local].map(|end| end.ip().to_canonical());
+    let entered = shared.queue.enter();
+    let (ticket, device) = match entered.and_then(|ticket| Ok((ticket, device_to(from)?))) {
+        Ok(entered) => entered,
+        Err(why) => return front.refuse(shared, peer, why),
+    };
+    let welcome = wait_for_turn(shared, &mut front, &ticket)
+        .and_then(|()| front.answer(&Answer::Welcome))
+        .and_then(|()| front.channel.set_nonblocking(false));
+    // A client that leaves while it waits is no event.
+    if welcome.is_ok() {
+        let policy = Policy {
+            rules: shared.rules.clone(),
+            peer: from,
+            local: to,
+            listening,
+            device,
+        };
+        session::serve(shared, peer, policy, &front.channel);
+    }
+}
+
+/// Has a process without privileges speak TLS with the client, once that says something.
+fn greet(shared: &Shared, socket: &TcpStream) -> io::Result<(Front, Result<Hello, Refused>)> {
+    let until = Instant::now() + OPENING;
+    if !wait_readable(socket, OPENING)? {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    if socket.peek(&mut [0])? == 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    let front = Front::start(shared.front, socket.try_clone()?.into());
+    let mut front = front
+        .map_err(|error| io::Error::other(format!("cannot start the process for it: {error}")))?;
+    let hello = front.open(&shared.own, until).inspect_err(|_| {
+        // So that the process waits for nothing more.
+        let _ = socket.shutdown(Shutdown::Both);
+    })?;
+    Ok((front, hello))
+}
+
+fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {
+    // Of hashes it may be seen how long they are equal.
+    let hash = |token: LinkToken| Fingerprint::of(&token.0);
+    match hello.token() {
+        Some(token) if hash(token) == hash(shared.own.token) => Ok(()),
+        _ => Err(Refused(
+            "the link is not the one of this service, or was cut: ask for the link that `bitcost serve` prints".to_owned(),
+        )),
+    }
+}
+
 /// Waits until the test has the host; the client says nothing meanwhile.
-fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io::Result<()> {
+fn wait_for_turn(shared: &Shared, front: &mut Front, ticket: &Ticket) -> io::Result<()> {
     let mut told: Option<Instant> = None;
     while !shared.queue.is_next(ticket) {
         if shared.is_stopping() {
             let why = Refused("the service is being stopped".to_owned());
-            let _ = greeted.answer(&Answer::Refused(why));
+            let _ = front.answer(&Answer::Refused(why));
             return Err(ErrorKind::Interrupted.into());
         }
         if told.is_none_or(|told| told.elapsed() >= TELL) {
             told = Some(Instant::now());
-            greeted.answer(&Answer::Waiting)?;
+            front.answer(&Answer::Waiting)?;
         }
-        let mut fds = [PollFd::new(&greeted.front.channel, PollFlags::IN)];
         // It has ended, or says something before its turn.
-        if wait_ready(&mut fds, Some(LOOK))? {
+        if wait_readable(&front.channel, LOOK)? {
             return Err(ErrorKind::ConnectionAborted.into());
         }
     }
@@ -180,4 +247,56 @@ fn device_to(peer: IpAddr) -> Result<String, Refused> {
     let route = Rtnl::open().and_then(|mut rtnl| rtnl.route(peer));
     let unknown = |error| Refused(format!("the route to {peer} is not known: {error}"));
     Ok(route.map_err(unknown)?.device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handshake(whose: &str) -> Vec<u8> {
+        let context = format!("TLS 1.3, {whose} CertificateVerify\0");
+        [&SPACES[..], context.as_bytes(), &[7; 32]].concat()
+    }
+
+    /// What the service makes of a process that says this.
+    fn opened(says: &[Said]) -> Result<Result<Hello, Refused>, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = OwnKey::of_folder(&folder.path().join("service"), false).expect("a key");
+        let (channel, mut other) = Channel::pair().expect("a channel");
+        channel.set_nonblocking(true).expect("a channel");
+        for said in says {
+            other.write_all(&frame(said)).expect("room");
+        }
+        other.shutdown(Shutdown::Write).expect("ended");
+        let mut front = Front {
+            channel,
+            child: None,
+        };
+        let opened = front.open(&own, Instant::now() + Duration::from_secs(10));
+        opened.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_process_that_lies_gets_one_signature_of_a_handshake_at_most() {
+        let confined = || Said::Confined(String::new());
+        let sign = || Said::Sign(handshake("server"));
+        let hello = || Said::Opened(Err(Refused("none\u{1b}".to_owned())));
+        let none = Refused("none\u{fffd}".to_owned());
+        assert_eq!(opened(&[confined(), sign(), hello()]), Ok(Err(none)));
+        for message in [
+            handshake("client"),
+            b"a text".to_vec(),
+            handshake("server")[1..].to_vec(),
+            [handshake("server"), vec![7]].concat(),
+        ] {
+            let error = opened(&[confined(), Said::Sign(message)]).expect_err("not signed");
+            assert!(error.contains("not a handshake"), "{error}");
+        }
+        let twice = opened(&[confined(), sign(), sign()]).expect_err("one signature");
+        assert!(twice.contains("a second signature"), "{twice}");
+        let early = opened(&[confined(), hello()]).expect_err("early");
+        assert!(early.contains("no handshake"), "{early}");
+        let unconfined = opened(&[sign(), hello()]).expect_err("privileged");
+        assert!(unconfined.contains("its privileges"), "{unconfined}");
+    }
 }

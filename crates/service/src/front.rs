@@ -1,25 +1,24 @@
 //! The process that reads what foreign hosts send, without any privilege. One for each connection speaks TLS with the client and
 //! reads its first message; the private key, the link's secret and the judgement are the service's.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::net::TcpStream;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bitcost_sys::privileges::{close_inherited, limit_resources};
 use bitcost_sys::seccomp::Also;
-use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
 use serde::{Deserialize, Serialize};
 
 use crate::confine::confine;
-use crate::frames::{Frames, OPENING_BYTES_MAX, frame};
-use crate::message::{Hello, Refused};
-use crate::relay::{Queues, relay};
-use crate::stream::{Secure, Stream};
+use crate::message::{Hello, OPENING_BYTES_MAX, Refused, frame, read_frame, refused};
+use crate::relay::relay;
+use crate::stream::{Secure, Until};
 use crate::tls;
 
 pub const FRONT_VERB: &str = "serve-front";
@@ -32,6 +31,9 @@ pub const SAID_BYTES_MAX: usize = OPENING_BYTES_MAX + (4 << 10);
 
 /// The socket between this process and the service.
 pub type Channel = UnixStream;
+
+/// Starts what speaks TLS on a connection, with the channel to it; a process, unless it is a thread of a test.
+pub type StartFront = dyn Fn(OwnedFd, OwnedFd) -> io::Result<Option<Child>> + Sync;
 
 /// What this process says to the service before the client's own messages begin, in this order.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,8 +61,6 @@ pub fn failure(error: &io::Error) -> String {
     }
 }
 
-const LAST: Duration = Duration::from_secs(1);
-
 /// The most bytes of private memory: what waits in both directions, and the library.
 const MEMORY_BYTES_MAX: u64 = 64 << 20;
 
@@ -76,87 +76,66 @@ pub fn main() -> io::Result<()> {
     let channel = Channel::from(io::stdout().as_fd().try_clone_to_owned()?);
     match confine(Also::Nothing) {
         Ok(confined) => serve(socket.into(), channel, confined),
-        Err(why) => (&channel).send(&frame(&Said::Failed(why.0)), Instant::now() + LAST),
+        Err(why) => (&channel).write_all(&frame(&Said::Failed(why.0))),
     }
 }
 
 /// Speaks TLS with a client, and passes on what it says.
 pub fn serve(socket: TcpStream, channel: Channel, confined: String) -> io::Result<()> {
     let until = Instant::now() + OPENING;
+    // What is said before the client's messages always finds room in it.
     channel.set_nonblocking(true)?;
-    let channel = Arc::new(channel);
-    (&*channel).send(&frame(&Said::Confined(confined)), until)?;
-    let remote = Remote {
-        public: heard(&channel, until)?,
-        channel: channel.clone(),
-        until,
+    let service = Service(Arc::new(channel), until);
+    let public = service.asked(&Said::Confined(confined))?;
+    let (opened, said) = match open(socket, &service, &public) {
+        Ok((secure, hello)) => (Some(secure), Said::Opened(hello)),
+        Err(error) => (None, Said::Failed(failure(&error))),
     };
-    let (mut secure, said, rest) = match open(socket, remote, until) {
-        Ok(opened) => opened,
-        Err(error) => {
-            let why = Said::Failed(failure(&error));
-            return (&*channel).send(&frame(&why), Instant::now() + LAST);
-        }
-    };
-    (&*channel).send(&frame(&said), until)?;
-    let queues = Queues {
-        inward: rest,
-        ..Queues::default()
-    };
-    relay(&mut secure, &*channel, &*channel, &mut (), queues);
-    Ok(())
+    (&*service.0).write_all(&frame(&said))?;
+    match opened {
+        Some(mut secure) => relay(&mut secure, &*service.0, &*service.0).map(drop),
+        None => Ok(()),
+    }
 }
 
-/// The bytes of an answer of the service.
-fn heard(mut channel: &Channel, until: Instant) -> io::Result<Vec<u8>> {
-    let text = channel.read_frame(&mut Frames::new(SAID_BYTES_MAX), until)?;
-    Ok(serde_json::from_slice(&text)?)
-}
-
-/// The handshake and the first message, and what came after it.
-fn open(socket: TcpStream, remote: Remote, until: Instant) -> io::Result<(Secure, Said, Vec<u8>)> {
-    let public = remote.public.clone();
-    let tls = tls::of_service(&public, Arc::new(remote))
+/// The handshake, and the first message, or why it is none that this service serves.
+fn open(
+    socket: TcpStream,
+    service: &Service,
+    public: &[u8],
+) -> io::Result<(Secure, Result<Hello, Refused>)> {
+    let until = service.1;
+    let tls = tls::of_service(public, Arc::new(service.clone()))
         .and_then(ServerConnection::new)
         .map_err(io::Error::other)?;
     let mut secure = Secure::new(socket, tls)?;
     secure.handshake(until)?;
-    let mut frames = Frames::new(OPENING_BYTES_MAX);
-    let hello = hello(&mut secure, &mut frames, until)?;
-    Ok((secure, Said::Opened(hello), frames.rest()))
-}
-
-/// The first message, or why it is none that this service serves.
-fn hello(
-    secure: &mut Secure,
-    frames: &mut Frames,
-    until: Instant,
-) -> io::Result<Result<Hello, Refused>> {
-    match secure.read_frame(frames, until) {
-        Ok(text) => Ok(Hello::read(&text)),
-        Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-            Some(long) => Ok(Err(Refused::clone(long))),
+    match secure.message(OPENING_BYTES_MAX, until) {
+        Ok(text) => Ok((secure, Hello::read(&text))),
+        Err(error) => match refused(&error) {
+            Some(long) => Ok((secure, Err(long.clone()))),
             None => Err(error),
         },
     }
 }
 
-/// The service's key, which signs at the other end of the channel.
+/// The service at the other end of the channel, which signs with its key, until a client must have shown the link.
 #[derive(Clone, Debug)]
-struct Remote {
-    public: Vec<u8>,
-    channel: Arc<Channel>,
-    until: Instant,
+struct Service(Arc<Channel>, Instant);
+
+impl Service {
+    /// The bytes that the service answers.
+    fn asked(&self, said: &Said) -> io::Result<Vec<u8>> {
+        (&*self.0).write_all(&frame(said))?;
+        let text = read_frame(&mut Until(&mut &*self.0, self.1), SAID_BYTES_MAX)?;
+        Ok(serde_json::from_slice(&text)?)
+    }
 }
 
-impl SigningKey for Remote {
+impl SigningKey for Service {
     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
         let is_offered = offered.contains(&SignatureScheme::ED25519);
         is_offered.then(|| Box::new(self.clone()) as Box<dyn Signer>)
-    }
-
-    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
-        Some(self.public.as_slice().into())
     }
 
     fn algorithm(&self) -> SignatureAlgorithm {
@@ -164,13 +143,10 @@ impl SigningKey for Remote {
     }
 }
 
-impl Signer for Remote {
+impl Signer for Service {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        let said = frame(&Said::Sign(message.to_vec()));
-        (&*self.channel)
-            .send(&said, self.until)
-            .and_then(|()| heard(&self.channel, self.until))
-            .map_err(|_| Error::General("the service did not sign the handshake".to_owned()))
+        let signed = self.asked(&Said::Sign(message.to_vec()));
+        signed.map_err(|_| Error::General("the service did not sign the handshake".to_owned()))
     }
 
     fn scheme(&self) -> SignatureScheme {

@@ -6,16 +6,16 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
-use std::sync::Arc;
 
 use bitcost_model::Unavailable;
 use bitcost_sys::process::effective_uid;
+use ring::error::KeyRejected;
 use ring::hmac;
 use ring::rand::SystemRandom;
-use ring::signature::Ed25519KeyPair;
+use ring::signature::{Ed25519KeyPair, KeyPair};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, unlinkat};
-use rustls::pki_types::PrivatePkcs8KeyDer;
-use rustls::sign::SigningKey;
+use rustls::pki_types::alg_id;
+use rustls::sign::public_key_to_spki;
 
 use crate::link::{Fingerprint, LinkToken};
 
@@ -28,9 +28,8 @@ const FILE_BYTES_MAX: u64 = 4 << 10;
 /// What the secret of the link is derived from, together with the key.
 const TOKEN_OF: &[u8] = b"bitcost link";
 
-#[derive(Clone, Debug)]
 pub struct OwnKey {
-    pub(crate) signing: Arc<dyn SigningKey>,
+    pub(crate) pair: Ed25519KeyPair,
     /// Its public half (`SubjectPublicKeyInfo`, RFC 8410).
     pub(crate) public: Vec<u8>,
     pub fingerprint: Fingerprint,
@@ -71,17 +70,17 @@ impl OwnKey {
         })
     }
 
-    fn of_pkcs8(bytes: &[u8]) -> Result<OwnKey, String> {
-        let signing = rustls::crypto::ring::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(bytes))
-            .map_err(|error| error.to_string())?;
-        let public = signing.public_key().ok_or("it has no public half")?;
+    fn of_pkcs8(bytes: &[u8]) -> Result<OwnKey, KeyRejected> {
+        let pair = Ed25519KeyPair::from_pkcs8(bytes)?;
+        let public = public_key_to_spki(&alg_id::ED25519, pair.public_key()).to_vec();
         let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, bytes), TOKEN_OF);
-        let token = derived.as_ref().first_chunk().ok_or("no secret")?;
+        let mut token = [0; 16];
+        token.copy_from_slice(&derived.as_ref()[..16]);
         Ok(OwnKey {
             fingerprint: Fingerprint::of(&public),
-            public: public.to_vec(),
-            token: LinkToken(*token),
-            signing,
+            token: LinkToken(token),
+            public,
+            pair,
         })
     }
 }

@@ -5,9 +5,7 @@ pub mod address;
 pub mod client;
 pub mod confine;
 mod connection;
-pub mod frames;
 mod front;
-mod judge;
 mod key;
 pub mod link;
 pub mod message;
@@ -20,18 +18,15 @@ mod relay;
 mod service;
 mod session;
 mod shared;
-mod signing;
 mod stream;
 mod tls;
 #[cfg(test)]
 mod trials;
 
+pub use connection::{confined, front_of};
 pub use front::{FRONT_VERB, main as front};
-#[doc(hidden)]
-pub use judge::{Judge, REFUSED_MAX, SESSION_S_MAX};
 pub use key::OwnKey;
-#[doc(hidden)]
-pub use relay::{End, Queues, WAITING_BYTES_MAX};
 pub use service::Service;
+#[doc(hidden)]
+pub use session::{Judge, Judged, REFUSED_MAX, SESSION_MAX, too_long};
 pub use shared::{AgentCommand, Event};
-pub use signing::{StartFront, confined, front_of};

@@ -1,10 +1,17 @@
-//! What client and service say to each other before the control protocol begins.
+//! What client and service say to each other before the control protocol begins. Each message is a length of four bytes,
+//! big-endian, and as many bytes of JSON, as in the control protocol, with a limit that depends on what the peer has proved.
+
+use std::io::{self, ErrorKind, Read};
 
 use bitcost_model::harmless;
-use bitcost_model::protocol::PROTOCOL;
+use bitcost_model::protocol::{PROTOCOL, encode};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::link::LinkToken;
+
+/// The longest message of a client that has not yet proved who it is, in bytes.
+pub const OPENING_BYTES_MAX: usize = 4 << 10;
 
 const VERSION_LETTERS_MAX: usize = 64;
 
@@ -12,12 +19,41 @@ const VERSION_LETTERS_MAX: usize = 64;
 #[error("{0}")]
 pub struct Refused(pub String);
 
+pub fn frame(message: &impl Serialize) -> Vec<u8> {
+    // The messages of this crate and of the control protocol are short, with no map whose keys are
+    // no texts.
+    encode(message).unwrap_or_default()
+}
+
+/// The text of the next message.
+///
+/// # Errors
+/// A [`Refused`] where it states a length over the limit; nothing can be read after that.
+pub fn read_frame(from: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
+    let mut head = [0; 4];
+    from.read_exact(&mut head)?;
+    let length = u32::from_be_bytes(head) as usize;
+    if length > most {
+        let why = format!("a message of {length} bytes; at most {most} are allowed here");
+        return Err(io::Error::new(ErrorKind::InvalidData, Refused(why)));
+    }
+    let mut text = vec![0; length];
+    from.read_exact(&mut text)?;
+    Ok(text)
+}
+
+/// Why a message was not taken, if that is why it was not read.
+pub fn refused(error: &io::Error) -> Option<&Refused> {
+    error.get_ref()?.downcast_ref()
+}
+
 /// The first message of a client. Fields that this version does not know are passed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     pub protocol: u32,
     pub version: String,
-    pub token: String,
+    /// A text in this version; what another says here does not keep its version from being read.
+    token: Value,
 }
 
 impl Hello {
@@ -25,36 +61,31 @@ impl Hello {
         Hello {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            token: token.letters(),
+            token: token.letters().into(),
         }
     }
 
-    /// Reads a client's first message: the versions first, since another version may say other
-    /// things after them.
+    pub fn token(&self) -> Option<LinkToken> {
+        LinkToken::parse(self.token.as_str()?)
+    }
+
+    /// Reads a client's first message.
     pub fn read(text: &[u8]) -> Result<Hello, Refused> {
-        let none = |error: serde_json::Error| {
+        let hello: Hello = serde_json::from_slice(text).map_err(|error| {
             let why = clean_line(&error.to_string());
             Refused(format!(
                 "the first message is not that of a bitcost client: {why}"
             ))
-        };
-        let theirs: Versions = serde_json::from_slice(text).map_err(none)?;
-        if theirs.protocol != PROTOCOL {
+        })?;
+        if hello.protocol != PROTOCOL {
             return Err(Refused(format!(
                 "the client is {}, this service is {}; use the same bitcost on both hosts",
-                of_version(&theirs.version, theirs.protocol),
+                of_version(&hello.version, hello.protocol),
                 of_version(env!("CARGO_PKG_VERSION"), PROTOCOL)
             )));
         }
-        serde_json::from_slice(text).map_err(none)
+        Ok(hello)
     }
-}
-
-/// The versions of a client, which are in the first message of every version.
-#[derive(Debug, Deserialize)]
-struct Versions {
-    protocol: u32,
-    version: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,21 +129,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn messages_are_cut_out_and_long_ones_refused_by_their_head() {
+        let bytes = [frame(&"a"), frame(&vec![1, 2, 3]), vec![0, 0, 0, 65]].concat();
+        let mut left = &bytes[..];
+        let mut next = || read_frame(&mut left, 64);
+        assert_eq!(next().expect("short"), b"\"a\"");
+        assert_eq!(next().expect("short"), b"[1,2,3]");
+        let long = next().expect_err("long");
+        assert!(refused(&long).is_some_and(|why| why.0.contains("65 bytes")));
+        let cut = next().expect_err("at its end");
+        assert!(refused(&cut).is_none());
+    }
+
+    #[test]
     fn another_version_is_refused_with_both_whatever_else_it_says() {
         let own = env!("CARGO_PKG_VERSION");
+        let token = LinkToken([7; 16]);
         let read = |protocol: u32, token: &str| {
             let text = format!(
                 r#"{{"later":[1],"protocol":{protocol},"version":"9.9.9\u001b[31m","token":{token}}}"#
             );
             Hello::read(text.as_bytes())
         };
-        assert_eq!(read(PROTOCOL, r#""abc""#).expect("known").token, "abc");
-        for token in [r#""abc""#, r#"{"later":{"a":1}}"#] {
+        let letters = format!("{:?}", token.letters());
+        let hello = read(PROTOCOL, &letters).expect("known");
+        assert!(hello.token() == Some(token));
+        for token in [letters.as_str(), r#"{"later":{"a":1}}"#] {
             let Refused(why) = read(PROTOCOL + 1, token).expect_err("another protocol");
             assert!(why.contains("bitcost 9.9.9") && why.contains(own), "{why}");
             assert!(!why.contains(char::is_control), "{why}");
         }
-        assert!(read(PROTOCOL, "1").is_err());
+        assert!(read(PROTOCOL, "1").expect("known").token().is_none());
         assert!(Answer::read(br#"{"later":{}}"#).is_err());
     }
 }

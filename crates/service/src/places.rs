@@ -1,9 +1,8 @@
 //! Places for connections that have not shown the link: a bounded number in all and of each network. Where one more comes, the
 //! oldest of the network that holds most gives way.
 
-use std::io;
 use std::net::{IpAddr, Shutdown, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Most connections. As long as fewer networks than this hold one, the first of one more network is
 /// admitted, and gives way to none of them.
@@ -12,72 +11,44 @@ pub const PLACES_MAX: usize = 128;
 /// Most connections of one network: an address of IPv4, or 64 bits of one of IPv6.
 pub const OF_NETWORK_MAX: usize = 16;
 
+/// The networks and sockets of the connections, the oldest first. A place is held as long as its socket is.
 #[derive(Default)]
-pub struct Places(Mutex<Table>);
-
-#[derive(Default)]
-struct Table {
-    next: u64,
-    held: Vec<Place>,
-}
-
-struct Place {
-    number: u64,
-    network: IpAddr,
-    socket: TcpStream,
-}
-
-pub struct Admitted {
-    places: Arc<Places>,
-    number: u64,
-}
+pub struct Places(Mutex<Vec<(IpAddr, Weak<TcpStream>)>>);
 
 impl Places {
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held(&self) -> MutexGuard<'_, Vec<(IpAddr, Weak<TcpStream>)>> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|(_, socket)| socket.strong_count() > 0);
+        held
     }
 
-    /// Admits a connection, for which another may end.
-    pub fn admit(self: &Arc<Self>, peer: IpAddr, socket: &TcpStream) -> io::Result<Admitted> {
-        let socket = socket.try_clone()?;
-        let mut table = self.table();
-        let network = network(peer);
-        let networks: Vec<IpAddr> = table.held.iter().map(|place| place.network).collect();
+    /// Gives a connection a place, for which another may end.
+    pub fn admit(&self, peer: IpAddr, socket: TcpStream) -> Arc<TcpStream> {
+        let (network, socket) = (network(peer), Arc::new(socket));
+        let mut held = self.held();
+        let networks: Vec<IpAddr> = held.iter().map(|(network, _)| *network).collect();
         if let Some(at) = gives_way(&networks, network) {
-            // Its thread wakes up and ends.
-            let _ = table.held.remove(at).socket.shutdown(Shutdown::Both);
+            end(&held.remove(at).1);
         }
-        let number = table.next;
-        table.next += 1;
-        table.held.push(Place {
-            number,
-            network,
-            socket,
-        });
-        Ok(Admitted {
-            places: self.clone(),
-            number,
-        })
+        held.push((network, Arc::downgrade(&socket)));
+        socket
+    }
+
+    /// Whether a connection has not given way to another.
+    pub fn has(&self, socket: &Arc<TcpStream>) -> bool {
+        let is_its = |(_, other): &(_, Weak<_>)| other.as_ptr() == Arc::as_ptr(socket);
+        self.held().iter().any(is_its)
     }
 
     pub fn end(&self) {
-        for place in &self.table().held {
-            let _ = place.socket.shutdown(Shutdown::Both);
-        }
+        self.held().iter().for_each(|(_, socket)| end(socket));
     }
 }
 
-impl Admitted {
-    pub fn gave_way(&self) -> bool {
-        let table = self.places.table();
-        table.held.iter().all(|place| place.number != self.number)
-    }
-}
-
-impl Drop for Admitted {
-    fn drop(&mut self) {
-        let mut table = self.places.table();
-        table.held.retain(|place| place.number != self.number);
+/// Its thread wakes up and ends.
+fn end(socket: &Weak<TcpStream>) {
+    if let Some(socket) = socket.upgrade() {
+        let _ = socket.shutdown(Shutdown::Both);
     }
 }
 

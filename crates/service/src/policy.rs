@@ -17,9 +17,6 @@ use crate::message::Refused;
 /// The longest time between a message that starts a run and the run's first message.
 const BEFORE_BEGIN: Duration = Duration::from_secs(60);
 
-/// The time by which a run may outlast its window: both endpoints end their flows.
-const AFTER_WINDOW: Duration = Duration::from_secs(30);
-
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// Most memory of a run's buffers: what the flows of all parts send from and receive into, in bytes.
@@ -250,7 +247,7 @@ impl Policy {
         )
     }
 
-    pub fn duration(&self) -> Duration {
+    fn duration(&self) -> Duration {
         Duration::from_secs(self.rules.max_duration_s.into())
     }
 
@@ -276,11 +273,6 @@ impl Policy {
             rule,
             format_args!("{sum:.0} bit/s over all flows"),
         )
-    }
-
-    /// The time within which a run that starts now must be over.
-    pub fn run_limit(&self) -> Duration {
-        BEFORE_BEGIN.min(self.duration()) + self.duration() + AFTER_WINDOW
     }
 }
 

@@ -1,6 +1,6 @@
-//! Passes bytes between a connection and a local process, both ways, with bounded buffers.
+//! Passes bytes between a TLS connection and a local process, both ways. Either side is read only when the other one has taken
+//! what was read before.
 
-use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -10,93 +10,49 @@ use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 
-use crate::stream::{PART, Stream, drain, send};
+use crate::stream::{Secure, Until};
 
-/// Bytes that may wait for either side; no more is read meanwhile.
-pub const WAITING_BYTES_MAX: usize = 1 << 20;
+/// The most bytes of one read.
+const PART: usize = 32 << 10;
 
-const LOOK: Duration = Duration::from_millis(200);
-
+/// The time in which a side gets the last that the other one said.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-#[derive(Debug, Default)]
-pub struct Queues {
-    /// To the process.
-    pub inward: Vec<u8>,
-    /// To the peer.
-    pub outward: Vec<u8>,
-}
-
-impl Queues {
-    /// Whether the peer may say more: what it says may be answered at once.
-    pub fn have_room(&self) -> bool {
-        [&self.inward, &self.outward]
-            .iter()
-            .all(|queue| queue.len() < WAITING_BYTES_MAX)
-    }
-
-    pub fn have_room_for_answers(&self) -> bool {
-        self.outward.len() < WAITING_BYTES_MAX
-    }
-}
-
-#[derive(Debug)]
 pub enum End {
+    /// The peer is gone, or the connection is lost.
     Peer,
     /// The process ended its output, or reads no more.
     Process,
-    Broken(io::Error),
-    /// One of the sides said so, and told the other one why.
-    Told,
 }
 
-/// What happens to the bytes of both sides: they are passed on, unless they are judged.
-pub trait Sides {
-    /// Bytes of the peer arrived; none where there is room again for those that came before.
-    fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
-        queues.inward.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
-        queues.outward.extend_from_slice(bytes);
-    }
-
-    /// Time has passed.
-    fn look(&mut self, _: &mut Queues) -> Result<(), End> {
-        Ok(())
-    }
-}
-
-/// Everything is passed on.
-impl Sides for () {}
-
-/// Passes bytes on until one side ends. What is on its way to the peer is sent first.
+/// Passes bytes on until one side ends, and then what that said last.
 pub fn relay(
-    peer: &mut impl Stream,
+    peer: &mut Secure,
     mut input: impl Read + AsFd,
     mut output: impl Write + AsFd,
-    sides: &mut impl Sides,
-    mut queues: Queues,
-) -> End {
-    let unblocked = unblock(&input).and_then(|()| unblock(&output));
-    let passed = unblocked.map_err(End::Broken);
-    let passed = passed.and_then(|()| pass(peer, &mut input, &mut output, sides, &mut queues));
-    let Err(end) = passed;
+) -> io::Result<End> {
+    unblock(&input)?;
+    unblock(&output)?;
+    let mut inward = Vec::new();
+    let end = pass(peer, &mut input, &mut output, &mut inward)?;
     let until = Instant::now() + FAREWELL;
-    if matches!(end, End::Broken(_)) {
-        // A peer that takes no more may have said why; what is left for it must not keep that out.
-        queues.outward.clear();
-        let _ = from_peer(peer, sides, &mut queues);
+    let mut bytes = [0; PART];
+    match end {
+        End::Peer => {
+            // A peer that takes no more may have said why.
+            while let Ok(length @ 1..) = peer.read(&mut bytes) {
+                inward.extend_from_slice(&bytes[..length]);
+            }
+            let _ = Until(&mut output, until).write_all(&inward);
+        }
+        End::Process => {
+            let mut said = peer.send(&[], until);
+            while let (Ok(()), Ok(length @ 1..)) = (&said, input.read(&mut bytes)) {
+                said = peer.send(&bytes[..length], until);
+            }
+        }
     }
-    // A side that is gone or too slow does not get what is still on its way to it.
-    if !matches!(end, End::Peer | End::Broken(_)) {
-        let _ = peer.send(&queues.outward, until);
-    }
-    if !matches!(end, End::Process) {
-        let _ = send(&mut output, &queues.inward, until);
-    }
-    end
+    Ok(end)
 }
 
 fn unblock(file: impl AsFd) -> io::Result<()> {
@@ -104,76 +60,60 @@ fn unblock(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(&file, flags | OFlags::NONBLOCK)?)
 }
 
+/// Passes bytes on until one side ends; what the process has yet to take is then in `inward`.
 fn pass(
-    peer: &mut impl Stream,
+    peer: &mut Secure,
     input: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
-    sides: &mut impl Sides,
-    queues: &mut Queues,
-) -> Result<Infallible, End> {
-    let mut looked = Instant::now();
-    let mut is_full = false;
+    inward: &mut Vec<u8>,
+) -> io::Result<End> {
+    let mut bytes = [0; PART];
     loop {
-        wait(peer, input, output, queues, is_full).map_err(End::Broken)?;
-        from_peer(peer, sides, queues)?;
-        from_process(input, sides, queues)?;
-        drain(output, &mut queues.inward).map_err(|_| End::Process)?;
-        is_full = drain(peer, &mut queues.outward).map_err(End::Broken)?;
-        if looked.elapsed() >= LOOK {
-            looked = Instant::now();
-            sides.look(queues)?;
+        let Ok(is_full) = ready(peer.flush()).map(|flushed| flushed.is_none()) else {
+            return Ok(End::Peer);
+        };
+        if !inward.is_empty() {
+            match ready(output.write(inward)) {
+                Ok(taken) => drop(inward.drain(..taken.unwrap_or(0))),
+                Err(_) => return Ok(End::Process),
+            }
+        }
+        if inward.is_empty() {
+            match ready(peer.read(&mut bytes)) {
+                Ok(Some(0)) | Err(_) => return Ok(End::Peer),
+                Ok(length) => inward.extend_from_slice(&bytes[..length.unwrap_or(0)]),
+            }
+        }
+        if !is_full {
+            match ready(input.read(&mut bytes)) {
+                Ok(Some(0)) | Err(_) => return Ok(End::Process),
+                Ok(Some(length)) => peer.tls.writer().write_all(&bytes[..length])?,
+                Ok(None) => {}
+            }
+        }
+        let is_full = peer.tls.wants_write();
+        let (mut of_peer, mut fds) = (PollFlags::empty(), Vec::new());
+        of_peer.set(PollFlags::IN, inward.is_empty());
+        of_peer.set(PollFlags::OUT, is_full);
+        fds.push(PollFd::new(&*peer, of_peer));
+        if !is_full {
+            fds.push(PollFd::new(&*input, PollFlags::IN));
+        }
+        if !inward.is_empty() {
+            fds.push(PollFd::new(&*output, PollFlags::OUT));
+        }
+        wait_ready(&mut fds, None)?;
+        let is_gone = fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR);
+        if is_gone && !inward.is_empty() {
+            return Ok(End::Peer);
         }
     }
 }
 
-fn wait(
-    peer: &impl AsFd,
-    input: &impl AsFd,
-    output: &impl AsFd,
-    queues: &Queues,
-    is_full: bool,
-) -> io::Result<()> {
-    let mut of_peer = PollFlags::empty();
-    of_peer.set(PollFlags::IN, queues.have_room());
-    of_peer.set(PollFlags::OUT, is_full);
-    let mut fds = vec![PollFd::new(peer, of_peer)];
-    if queues.have_room_for_answers() {
-        fds.push(PollFd::new(input, PollFlags::IN));
+/// What a step that does not block has done; absent where it would have waited.
+fn ready<T>(step: io::Result<T>) -> io::Result<Option<T>> {
+    match step {
+        Err(error) if is_passing(&error) => Ok(None),
+        done => done.map(Some),
     }
-    if !queues.inward.is_empty() {
-        fds.push(PollFd::new(output, PollFlags::OUT));
-    }
-    wait_ready(&mut fds, Some(LOOK)).map(|_| ())
-}
-
-fn from_peer(peer: &mut impl Read, sides: &mut impl Sides, queues: &mut Queues) -> Result<(), End> {
-    // What came before, and found no room, is said first.
-    sides.peer_says(&[], queues)?;
-    if !queues.have_room() {
-        return Ok(());
-    }
-    let mut bytes = [0; PART];
-    match peer.read(&mut bytes) {
-        Ok(0) => Err(End::Peer),
-        Ok(length) => sides.peer_says(&bytes[..length], queues),
-        Err(error) if is_passing(&error) => Ok(()),
-        Err(error) => Err(End::Broken(error)),
-    }
-}
-
-fn from_process(
-    input: &mut impl Read,
-    sides: &mut impl Sides,
-    queues: &mut Queues,
-) -> Result<(), End> {
-    if !queues.have_room_for_answers() {
-        return Ok(());
-    }
-    let mut bytes = [0; PART];
-    match input.read(&mut bytes) {
-        Ok(length @ 1..) => sides.process_says(&bytes[..length], queues),
-        Err(error) if is_passing(&error) => {}
-        _ => return Err(End::Process),
-    }
-    Ok(())
 }

@@ -3,25 +3,23 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::sync_channel;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use bitcost_sys::process::wait_ready;
 use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
-use crate::connection::{self, Accepted};
-use crate::front::OPENING;
+use crate::connection;
+use crate::front::StartFront;
 use crate::key::OwnKey;
 use crate::places::{PLACES_MAX, Places};
 use crate::policy::Rules;
 use crate::queue::Queue;
 use crate::shared::{AgentCommand, Event, Shared};
-use crate::signing::StartFront;
 
 const STACK: usize = 1 << 20;
 
@@ -30,9 +28,6 @@ const BACKLOG: i32 = 4096;
 
 /// Most connections that have a thread: those that hold a place, and some that have the link or are about to end.
 const CONNECTIONS_MAX: usize = PLACES_MAX + 16;
-
-/// Events that may wait to be told; a connection waits for room.
-const EVENTS_MAX: usize = 256;
 
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -116,73 +111,67 @@ impl Service {
     pub fn serve(
         self,
         (own, rules): (OwnKey, Rules),
-        agent: AgentCommand,
-        front: StartFront,
-        stop: Arc<AtomicBool>,
-        tell: impl FnMut(Event),
+        agent: &AgentCommand,
+        front: &StartFront,
+        stop: &AtomicBool,
+        tell: &mut (dyn FnMut(Event) + Send),
     ) {
-        let (events, told) = sync_channel(EVENTS_MAX);
-        let shared = Arc::new(Shared {
+        let shared = &Shared {
             own,
             rules,
             agent,
             front,
-            queue: Queue::default(),
-            events,
             stop,
-        });
-        let accepting = std::thread::spawn(move || accept(&self.listeners, &shared));
-        // The channel ends with the last connection.
-        told.into_iter().for_each(tell);
-        let _ = accepting.join();
-    }
-}
-
-/// Takes connections until the service is stopped, and waits for their ends.
-fn accept(listeners: &[TcpListener], shared: &Arc<Shared>) {
-    let places = Arc::<Places>::default();
-    let mut connections: Vec<JoinHandle<()>> = Vec::new();
-    while !shared.is_stopping() {
-        // A thread that is joined is gone; one that is only finished may last a little longer.
-        for ended in connections.extract_if(.., |connection| connection.is_finished()) {
-            let _ = ended.join();
-        }
-        let mut fds: Vec<PollFd> = listeners
-            .iter()
-            .map(|listener| PollFd::new(listener, PollFlags::IN))
-            .collect();
-        if connections.len() >= CONNECTIONS_MAX || wait_ready(&mut fds, Some(LOOK)).is_err() {
-            std::thread::sleep(PAUSE);
-            continue;
-        }
-        for listener in listeners {
-            let accepted = listener.accept().and_then(|(socket, peer)| {
-                Ok(Accepted {
-                    admitted: places.admit(peer.ip(), &socket)?,
-                    listening: listener.local_addr()?,
-                    socket,
-                    peer,
-                    until: Instant::now() + OPENING,
-                })
-            });
-            match accepted {
-                Ok(accepted) => connections.extend(start(shared.clone(), accepted)),
-                Err(error) if is_passing(&error) => {}
-                Err(_) => std::thread::sleep(PAUSE),
+            queue: Queue::default(),
+            places: Places::default(),
+            tell: Mutex::new(tell),
+        };
+        std::thread::scope(|scope| {
+            let mut connections: Vec<ScopedJoinHandle<'_, ()>> = Vec::new();
+            while !shared.is_stopping() {
+                // A thread that is joined is gone; one that is only finished may last a little longer.
+                for ended in connections.extract_if(.., |connection| connection.is_finished()) {
+                    let _ = ended.join();
+                }
+                let mut fds = Vec::new();
+                for listener in &self.listeners {
+                    fds.push(PollFd::new(listener, PollFlags::IN));
+                }
+                if connections.len() >= CONNECTIONS_MAX || wait_ready(&mut fds, Some(LOOK)).is_err()
+                {
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+                for listener in &self.listeners {
+                    match start(scope, shared, listener) {
+                        Ok(connection) => connections.push(connection),
+                        Err(error) if is_passing(&error) => {}
+                        Err(_) => std::thread::sleep(PAUSE),
+                    }
+                }
             }
-        }
-    }
-    places.end();
-    for connection in connections {
-        // A connection that panicked has ended, and no other with it.
-        let _ = connection.join();
+            shared.places.end();
+            for connection in connections {
+                // A connection that panicked has ended, and no other with it.
+                let _ = connection.join();
+            }
+        });
     }
 }
 
-fn start(shared: Arc<Shared>, accepted: Accepted) -> Option<JoinHandle<()>> {
+/// Takes a connection, and gives it a thread.
+fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared<'_>,
+    listener: &TcpListener,
+) -> io::Result<ScopedJoinHandle<'scope, ()>> {
+    let (socket, peer) = listener.accept()?;
+    let listening = listener.local_addr()?;
+    let socket = shared.places.admit(peer.ip(), socket);
     std::thread::Builder::new()
         .name("connection".to_owned())
         .stack_size(STACK)
-        .spawn(move || connection::serve(&shared, accepted))
-        .ok()
+        .spawn_scoped(scope, move || {
+            connection::serve(shared, socket, peer, listening);
+        })
 }

@@ -2,19 +2,19 @@
 
 use std::net::SocketAddr;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::front::StartFront;
 use crate::key::OwnKey;
 use crate::message::Refused;
+use crate::places::Places;
 use crate::policy::Rules;
 use crate::queue::Queue;
-use crate::signing::StartFront;
 
 /// Makes the command that starts an agent on its standard input and output.
-pub type AgentCommand = Box<dyn Fn() -> Command + Send + Sync>;
+pub type AgentCommand = dyn Fn() -> Command + Sync;
 
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -39,19 +39,22 @@ pub enum Event {
     },
 }
 
-pub struct Shared {
+/// What all connections of a service share.
+pub struct Shared<'a> {
     pub own: OwnKey,
     pub rules: Rules,
-    pub agent: AgentCommand,
-    pub front: StartFront,
+    pub agent: &'a AgentCommand,
+    pub front: &'a StartFront,
     pub queue: Queue,
-    pub events: SyncSender<Event>,
-    pub stop: Arc<AtomicBool>,
+    pub places: Places,
+    pub stop: &'a AtomicBool,
+    pub tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
 }
 
-impl Shared {
+impl Shared<'_> {
     pub fn tell(&self, event: Event) {
-        let _ = self.events.send(event);
+        let mut tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
+        tell(event);
     }
 
     pub fn is_stopping(&self) -> bool {

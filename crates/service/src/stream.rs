@@ -1,5 +1,4 @@
-//! Connections that never block and on which every wait has an end: the TLS connection with a client, and the socket between
-//! two processes of a service.
+//! Sockets that do not block, and waits that all have an end: the TLS connection between a client and a service.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -12,10 +11,7 @@ use bitcost_sys::socket::{self, TCP_RTO_MAX_MS, is_passing};
 use rustix::event::{PollFd, PollFlags};
 use rustls::Connection;
 
-use crate::frames::Frames;
-
-/// The most bytes of one read.
-pub const PART: usize = 64 << 10;
+use crate::message::read_frame;
 
 /// The time after which a peer that acknowledges nothing is gone (`TCP_USER_TIMEOUT`, RFC 5482).
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
@@ -28,72 +24,49 @@ const UNACKNOWLEDGED_IN_SESSION: Duration =
 /// after an outage.
 const RETRANSMIT_MS: i32 = 1000;
 
-/// A socket that does not block. What it takes has left when `flush` succeeds.
-pub trait Stream: Read + Write + AsFd {
-    /// Waits for the next whole message.
-    fn read_frame(&mut self, frames: &mut Frames, until: Instant) -> io::Result<Vec<u8>> {
-        let long = |error: crate::message::Refused| io::Error::new(ErrorKind::InvalidData, error);
-        let mut bytes = vec![0; PART];
+/// Reads and writes what does not block, and waits for it until this time.
+pub struct Until<'a, S>(pub &'a mut S, pub Instant);
+
+impl<S: AsFd> Until<'_, S> {
+    fn waited<T>(
+        &mut self,
+        flags: PollFlags,
+        mut step: impl FnMut(&mut S) -> io::Result<T>,
+    ) -> io::Result<T> {
         loop {
-            if let Some(text) = frames.take().map_err(long)? {
-                return Ok(text);
+            match step(self.0) {
+                Err(error) if is_passing(&error) => {}
+                done => return done,
             }
-            match self.read(&mut bytes) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(length) => frames.push(&bytes[..length]),
-                Err(error) if is_passing(&error) => wait(self, PollFlags::IN, until)?,
-                Err(error) => return Err(error),
+            let left = self.1.saturating_duration_since(Instant::now());
+            let mut socket = [PollFd::from_borrowed_fd(self.0.as_fd(), flags)];
+            if left.is_zero() || !wait_ready(&mut socket, Some(left))? {
+                return Err(ErrorKind::TimedOut.into());
             }
-        }
-    }
-
-    fn send(&mut self, bytes: &[u8], until: Instant) -> io::Result<()> {
-        send(self, bytes, until)
-    }
-}
-
-impl<T: Read + Write + AsFd> Stream for T {}
-
-/// Writes all of these bytes to what does not block.
-pub fn send(to: &mut (impl Write + AsFd + ?Sized), bytes: &[u8], until: Instant) -> io::Result<()> {
-    let mut queue = bytes.to_vec();
-    while drain(to, &mut queue)? {
-        wait(to, PollFlags::OUT, until)?;
-    }
-    Ok(())
-}
-
-/// Writes what is taken; whether there is more.
-pub fn drain(into: &mut (impl Write + ?Sized), queue: &mut Vec<u8>) -> io::Result<bool> {
-    loop {
-        let step = match queue.is_empty() {
-            true => into.flush().map(|()| 0),
-            false => into.write(queue),
-        };
-        match step {
-            Ok(0) if queue.is_empty() => return Ok(false),
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(length) => drop(queue.drain(..length)),
-            Err(error) if is_passing(&error) => return Ok(true),
-            Err(error) => return Err(error),
         }
     }
 }
 
-/// Waits until a socket is ready.
-fn wait(on: &(impl AsFd + ?Sized), flags: PollFlags, until: Instant) -> io::Result<()> {
-    let left = until.saturating_duration_since(Instant::now());
-    let mut socket = [PollFd::from_borrowed_fd(on.as_fd(), flags)];
-    if left.is_zero() || !wait_ready(&mut socket, Some(left))? {
-        return Err(ErrorKind::TimedOut.into());
+impl<S: Read + AsFd> Read for Until<'_, S> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.waited(PollFlags::IN, |stream| stream.read(into))
     }
-    Ok(())
 }
 
-/// A TLS connection over a TCP socket.
+impl<S: Write + AsFd> Write for Until<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waited(PollFlags::OUT, |stream| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.waited(PollFlags::OUT, Write::flush)
+    }
+}
+
+/// A TLS connection over a TCP socket. What it takes has left when `flush` succeeds.
 pub struct Secure {
     socket: TcpStream,
-    tls: Connection,
+    pub tls: Connection,
 }
 
 impl Secure {
@@ -101,38 +74,27 @@ impl Secure {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
         rustix::net::sockopt::set_tcp_user_timeout(&socket, UNACKNOWLEDGED.as_millis() as u32)?;
-        Ok(Secure {
-            socket,
-            tls: tls.into(),
-        })
+        let tls = tls.into();
+        Ok(Secure { socket, tls })
     }
 
     /// Both sides prove their keys.
     pub fn handshake(&mut self, until: Instant) -> io::Result<()> {
         while self.tls.is_handshaking() {
-            if self.tls.wants_write() {
-                self.send(&[], until)?;
-                continue;
-            }
-            match self.receive() {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(_) => {}
-                Err(error) if is_passing(&error) => wait(self, PollFlags::IN, until)?,
-                Err(error) => return Err(error),
-            }
+            self.tls.complete_io(&mut Until(&mut self.socket, until))?;
         }
-        self.send(&[], until)
+        Until(self, until).flush()
     }
 
-    /// Takes bytes from the socket, and decrypts what is whole.
-    fn receive(&mut self) -> io::Result<usize> {
-        let length = self.tls.read_tls(&mut self.socket)?;
-        let read = self.tls.process_new_packets();
-        read.map(|_| length).map_err(|error| {
-            // The peer is told why.
-            let _ = self.tls.write_tls(&mut self.socket);
-            io::Error::new(ErrorKind::InvalidData, error)
-        })
+    pub fn send(&mut self, bytes: &[u8], until: Instant) -> io::Result<()> {
+        let mut waiting = Until(self, until);
+        waiting.write_all(bytes)?;
+        waiting.flush()
+    }
+
+    /// The text of the next message.
+    pub fn message(&mut self, most: usize, until: Instant) -> io::Result<Vec<u8>> {
+        read_frame(&mut Until(self, until), most)
     }
 }
 
@@ -151,10 +113,12 @@ impl Read for Secure {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             read => return read,
         }
-        match self.receive()? {
-            0 => Ok(0),
-            _ => self.tls.reader().read(into),
+        if self.tls.read_tls(&mut self.socket)? == 0 {
+            return Ok(0);
         }
+        let decrypted = self.tls.process_new_packets();
+        decrypted.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+        self.tls.reader().read(into)
     }
 }
 

@@ -13,20 +13,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
-use bitcost_model::protocol::ToAgent;
+use bitcost_model::protocol::{FRAME_BYTES_MAX, ToAgent};
 
 use crate::address::HostPort;
 use crate::client::{self, Unreached, open};
-use crate::frames::frame;
 use crate::front;
 use crate::key::OwnKey;
 use crate::link::{Link, LinkToken};
-use crate::message::{Answer, Hello, Refused};
+use crate::message::{Answer, Hello, Refused, frame};
 use crate::policy::Rules;
 use crate::queue::WAITING_MAX;
 use crate::service::Service;
 use crate::shared::Event;
-use crate::stream::Stream;
+use crate::stream::Secure;
 
 /// A service in a thread of the test.
 struct Served {
@@ -57,13 +56,13 @@ impl Served {
         let (held, stopped) = (hold.clone(), stop.clone());
         let serving = std::thread::spawn(move || {
             let mut events = Vec::new();
-            let agent = Box::new(|| Command::new("cat"));
-            let kept = |event: Event| {
+            let agent = || Command::new("cat");
+            let mut kept = |event: Event| {
                 let _waited = held.lock().expect("no test failed");
                 events.push(format!("{event:?}"));
             };
             let what = (own, Rules::default());
-            service.serve(what, agent, Box::new(front_in_thread), stopped, kept);
+            service.serve(what, &agent, &front_in_thread, &stopped, &mut kept);
             events
         });
         Served {
@@ -80,16 +79,16 @@ impl Served {
     }
 
     /// A client that has the host, or waits.
-    fn client(&self) -> (client::Open, Answer) {
+    fn client(&self) -> (Secure, Answer) {
         let (opened, answer) = answered(&self.link, &frame(&Hello::new(self.link.token)));
         (opened, answer.expect("served"))
     }
 
     /// A client that has the host once the one before it has ended.
-    fn next_client(&self) -> client::Open {
+    fn next_client(&self) -> Secure {
         let (mut opened, mut answer) = self.client();
         while answer == Answer::Waiting {
-            let text = opened.answer().ok().expect("an answer");
+            let text = client::answer(&mut opened).ok().expect("an answer");
             answer = Answer::read(&text).expect("served");
         }
         assert_eq!(answer, Answer::Welcome);
@@ -117,9 +116,9 @@ fn resolve(host: &str) -> Result<Vec<IpAddr>, Unavailable> {
 }
 
 /// What a service answers a client with this first message.
-fn answered(link: &Link, first: &[u8]) -> (client::Open, Result<Answer, Refused>) {
+fn answered(link: &Link, first: &[u8]) -> (Secure, Result<Answer, Refused>) {
     let mut opened = open(link, first, &resolve).ok().expect("open");
-    let text = opened.answer().ok().expect("an answer");
+    let text = client::answer(&mut opened).ok().expect("an answer");
     let answer = Answer::read(&text);
     (opened, answer)
 }
@@ -128,8 +127,8 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_secs(10)
 }
 
-fn next(opened: &mut client::Open) -> String {
-    let text = opened.secure.read_frame(&mut opened.frames, soon());
+fn next(opened: &mut Secure) -> String {
+    let text = opened.message(FRAME_BYTES_MAX, soon());
     String::from_utf8(text.expect("a message")).expect("a text")
 }
 
@@ -174,7 +173,7 @@ fn messages_reach_the_agent_and_refused_ones_do_not() {
         device: device.to_owned(),
     };
     let bytes = [frame(&describe("eth9")), frame(&ToAgent::Renew)].concat();
-    opened.secure.send(&bytes, soon()).expect("sent");
+    opened.send(&bytes, soon()).expect("sent");
     let refused = next(&mut opened);
     assert!(refused.contains("interface: lo; requested"), "{refused}");
     assert_eq!(next(&mut opened).as_bytes(), &frame(&ToAgent::Renew)[4..]);
@@ -194,10 +193,10 @@ fn what_is_no_message_ends_the_session_with_a_reason() {
         (unknown, "not a control message"),
     ] {
         let mut opened = served.next_client();
-        opened.secure.send(&bytes, soon()).expect("sent");
+        opened.send(&bytes, soon()).expect("sent");
         let text = next(&mut opened);
         assert!(text.contains(says), "{text}");
-        let end = opened.secure.read_frame(&mut opened.frames, soon());
+        let end = opened.message(FRAME_BYTES_MAX, soon());
         assert!(end.is_err());
     }
     drop(served.stop());
@@ -218,7 +217,7 @@ fn what_is_no_first_message_is_refused_and_the_service_goes_on() {
         let (mut opened, answer) = answered(&served.link, first);
         let Refused(why) = answer.expect_err("refused");
         assert!(why.contains(says), "{why}");
-        let end = opened.secure.read_frame(&mut opened.frames, soon());
+        let end = opened.message(FRAME_BYTES_MAX, soon());
         assert!(end.is_err(), "{end:?}");
     }
     drop(served.next_client());
@@ -229,7 +228,7 @@ fn what_is_no_first_message_is_refused_and_the_service_goes_on() {
 fn clients_wait_for_each_other_and_one_that_vanishes_gives_way() {
     let served = Served::start();
     let first = served.next_client();
-    let mut waiting: Vec<client::Open> = (0..WAITING_MAX)
+    let mut waiting: Vec<Secure> = (0..WAITING_MAX)
         .map(|_| {
             let (opened, answer) = served.client();
             assert_eq!(answer, Answer::Waiting);
@@ -290,7 +289,7 @@ fn a_handshake_that_is_cut_or_replayed_gives_nothing() {
             ..served.link.clone()
         };
         let opened = open(&link, &frame(&Hello::new(link.token)), &resolve);
-        let answer = opened.and_then(|mut opened| opened.answer());
+        let answer = opened.and_then(|mut opened| client::answer(&mut opened));
         let is_served = answer.is_ok();
         (is_served, tapping.join().expect("tapped"))
     };

@@ -1,7 +1,6 @@
 //! `bitcost serve`: serves bitcosts with its link, or with --iperf3 stock iperf3 clients, until it is
 //! stopped.
 
-mod clients;
 mod listening;
 mod log;
 mod own;
@@ -22,7 +21,6 @@ use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::Also;
 
-use self::clients::Clients;
 use self::listening::{address, cannot_listen, is_absent, place};
 use self::log::Log;
 use crate::failure::Failure;
@@ -91,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     // All that follows needs nothing but what is open.
     let confined = confine(Also::Traffic)?;
-    let log = Log::start()?;
+    let mut log = Log::start()?;
     let listening: Vec<String> = server.addresses().map(place).collect();
     log.result(&format!(
         "serving iperf3 clients at {}; Ctrl-C ends",
@@ -100,18 +98,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     log.message(&format!(
         "the process that reads what clients send: {confined}"
     ));
-    let mut clients = Clients::new(log);
     let (mut tests, mut bytes) = (0, 0);
     server.serve(|event| match event {
         Event::Test(test) => {
             tests += 1;
             bytes += test.bytes();
-            clients.served(test.peer, &test.line());
+            log.served(test.peer, &test.line());
         }
-        Event::Refused { peer, refusal } => clients.refused(peer, refusal.rule),
-        Event::Failed { peer, reason } => clients.failed(peer, &reason),
+        Event::Refused { peer, refusal } => log.refused(peer, refusal.rule),
+        Event::Failed { peer, reason } => log.failed(peer, &reason),
     });
-    clients.finish(&format!("{} with {bytes} bytes", counted(tests, "test")));
+    log.finish(&format!("{} with {bytes} bytes", counted(tests, "test")));
     Ok(())
 }
 

@@ -5,13 +5,13 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcost_model::protocol::ToAgent;
+use bitcost_model::protocol::{FRAME_BYTES_MAX, ToAgent};
 use rustls::ClientConnection;
 
 use super::{Served, soon};
-use crate::frames::frame;
-use crate::judge::REFUSED_MAX;
-use crate::stream::{Secure, Stream};
+use crate::message::frame;
+use crate::session::REFUSED_MAX;
+use crate::stream::Secure;
 use crate::tls;
 
 #[test]
@@ -24,10 +24,10 @@ fn a_thousand_refused_messages_end_the_session() {
     });
     for _ in 0..1000 {
         // The service may have ended the session.
-        let _ = opened.secure.send(&long, soon());
+        let _ = opened.send(&long, soon());
     }
     let mut answers = Vec::new();
-    while let Ok(text) = opened.secure.read_frame(&mut opened.frames, soon()) {
+    while let Ok(text) = opened.message(FRAME_BYTES_MAX, soon()) {
         answers.push(String::from_utf8_lossy(&text).into_owned());
     }
     assert!(answers.len() <= REFUSED_MAX as usize + 1);
@@ -47,7 +47,7 @@ fn a_client_that_reads_nothing_is_read_no_further() {
     // The agent returns each of them, and nobody takes it.
     let many = frame(&ToAgent::Renew).repeat(10_000);
     let mut taken = 0;
-    while taken < 64 << 20 && opened.secure.send(&many, soon()).is_ok() {
+    while taken < 64 << 20 && opened.send(&many, soon()).is_ok() {
         taken += many.len();
     }
     assert!(taken < 64 << 20, "the service takes whatever comes");

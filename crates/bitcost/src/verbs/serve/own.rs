@@ -17,7 +17,6 @@ use bitcost_service::{Event, FRONT_VERB, OwnKey, Service, confined, front_of};
 use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
 
-use super::clients::Clients;
 use super::listening::{self, cannot_listen, is_absent};
 use super::log::Log;
 use crate::failure::Failure;
@@ -122,41 +121,36 @@ pub fn run(place: &Place, rules: Rules) -> Result<(), Failure> {
         service.check_port().map_err(lacks_port)?;
     }
     let front = front_of(|| of_this_program(&[FRONT_VERB]));
-    let confined = confined(&front)?;
-    let log = Log::start()?;
+    let confined = confined(&*front)?;
+    let mut log = Log::start()?;
     announce(&service, &own, &log)?;
     log.message(&format!(
         "the process that reads what clients send: {confined}"
     ));
-    let mut clients = Clients::new(log);
     let (mut sessions, mut runs_of_all) = (0, 0);
-    service.serve(
-        (own, rules),
-        Box::new(|| of_this_program(&["agent", "--of-service"])),
-        front,
-        stop,
-        |event| match event {
-            Event::Began { peer } => {
-                sessions += 1;
-                clients.served(peer, "begins");
-            }
-            Event::Ended {
-                peer,
-                runs,
-                time,
-                why,
-            } => {
-                runs_of_all += runs as usize;
-                let (runs, seconds) = (counted(runs as usize, "run"), time.as_secs_f64());
-                let why = why.map_or(String::new(), |why| format!("; {why}"));
-                clients.served(peer, &format!("ends after {runs} in {seconds:.1} s{why}"));
-            }
-            Event::Refused { peer, why } => clients.refused(peer, why),
-            Event::Failed { peer, reason } => clients.failed(peer, &reason),
-        },
-    );
+    let mut tell = |event| match event {
+        Event::Began { peer } => {
+            sessions += 1;
+            log.served(peer, "begins");
+        }
+        Event::Ended {
+            peer,
+            runs,
+            time,
+            why,
+        } => {
+            runs_of_all += runs as usize;
+            let (runs, seconds) = (counted(runs as usize, "run"), time.as_secs_f64());
+            let why = why.map_or(String::new(), |why| format!("; {why}"));
+            log.served(peer, &format!("ends after {runs} in {seconds:.1} s{why}"));
+        }
+        Event::Refused { peer, why } => log.refused(peer, why),
+        Event::Failed { peer, reason } => log.failed(peer, &reason),
+    };
+    let agent = || of_this_program(&["agent", "--of-service"]);
+    service.serve((own, rules), &agent, &*front, &stop, &mut tell);
     let (runs, sessions) = (counted(runs_of_all, "run"), counted(sessions, "session"));
-    clients.finish(&format!("{runs} in {sessions}"));
+    log.finish(&format!("{runs} in {sessions}"));
     Ok(())
 }
 
