@@ -48,14 +48,12 @@ impl Study<'_> {
     }
 }
 
-/// Every warning, the one that can change the answer most first.
+/// Every warning.
 pub(super) fn warnings(study: &Study) -> Vec<Warning> {
     let cells = 0..study.cells.len();
-    let mut found: Vec<Warning> = cells.filter_map(|cell| two_groups(study, cell)).collect();
-    found.extend(foreign_load(study));
-    found.extend(limited_by_wire(study));
-    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    found
+    let groups = cells.filter_map(|cell| two_groups(study, cell));
+    let all = groups.chain(foreign_load(study));
+    all.chain(limited_by_wire(study)).collect()
 }
 
 /// The packets of a cell's runs carried one amount of data in some of them and far more in the others, and the throughput
