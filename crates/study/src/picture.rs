@@ -4,8 +4,10 @@ use bitcost_model::study::Label;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
-use crate::forms::{Level, Many, Metric};
-use crate::tables::Cells;
+use crate::forms::{Level, Many, Metric, OfFactors};
+
+/// Levels of each factor that is named.
+type Cells = OfFactors<Many<Level>>;
 
 bitcost_model::words! {
     /// One kind of picture; the order is that of a report.

@@ -18,9 +18,6 @@ use crate::topology::ShapingTable;
 /// A level of each factor that is named.
 pub type Cell = OfFactors<Level>;
 
-/// Levels of each factor that is named.
-pub type Cells = OfFactors<Many<Level>>;
-
 /// A list of levels of each factor that is named.
 pub type LevelLists = OfFactors<Vec<Level>>;
 
