@@ -240,7 +240,7 @@ moderation bitcost/tests/runs/accounting.rs moderation_us
 path_change bitcost/tests/runs/prove.rs path_rate
 flows bitcost/tests/runs/one_run.rs -P
 direction bitcost/tests/runs/parts.rs is_reverse
-background bitcost/tests/runs/parts.rs workload.background
+background bitcost/tests/runs/parts.rs --background
 gso_max_segs bitcost/tests/runs/knobs.rs sender, "gso_max_segs"
 gso_max_size bitcost/tests/runs/knobs.rs sender, "gso_max_size"
 gro_max_size bitcost/tests/runs/knobs.rs receiver, "gro_max_size"
