@@ -1,6 +1,5 @@
 //! From the runs of a proof to what they prove.
 
-use bitcost_model::record::Role;
 use bitcost_stats::median;
 
 use super::base::Base;
@@ -276,12 +275,10 @@ impl<'a> Judged<'a> {
         }
         if suspect.is_none() && change.row.name == CONGESTION && !self.base.is_lossy() {
             // One that paces takes more CPU time for the same data.
-            let busy =
-                |end: &Role| self.base.load.busy[*end as usize].filter(|share| *share >= HALF);
-            let ends = [Role::Sender, Role::Receiver].into_iter();
-            let busiest = ends.filter_map(|end| Some((end, busy(&end)?)));
-            let (end, _) = busiest.max_by(|a, b| a.1.total_cmp(&b.1))?;
-            return limiter(cpus[end as usize], "");
+            let shares = self.base.load.busy.map(Option::unwrap_or_default);
+            let busy = cpus.into_iter().zip(shares).filter(|end| end.1 >= HALF);
+            let (busiest, _) = busy.max_by(|a, b| a.1.total_cmp(&b.1))?;
+            return limiter(busiest, "");
         }
         let is_datagram = self.base.conditions.workload.is_datagram();
         let mut names = change.row.of.iter();

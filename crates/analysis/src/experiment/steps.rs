@@ -43,7 +43,7 @@ impl Ladder {
                 ..Rung::default()
             }));
         }
-        self.check(test);
+        self.take_whole_test(test);
         let cell = test.explanation.cells.first();
         let verdict = cell.and_then(ExplainedCell::verdict);
         let named = verdict.as_ref().map(|verdict| verdict.limiter());
@@ -58,18 +58,19 @@ impl Ladder {
     }
 
     /// Takes the rate of a step from its whole test, where the short runs had another one.
-    fn check(&mut self, test: &Findings) {
+    fn take_whole_test(&mut self, test: &Findings) {
         let step = self.rungs.len().saturating_sub(1);
-        let metric = |rate: &str| test.summary.cells.first()?.figure(rate);
+        let cell = test.summary.cells.first();
+        let rate = cell.and_then(|cell| cell.figure(&self.rate_metric));
         let rung = self.rungs.last_mut().filter(|rung| rung.change.is_some());
-        let Some((rung, rate)) = rung.zip(metric(&self.rate_metric)) else {
+        let Some((rung, rate)) = rung.zip(rate) else {
             return;
         };
         let ratio = rung.rate.map_or(1.0, |short| short.value / rate.value);
         if !(1.0 / DRIFT..=DRIFT).contains(&ratio) && self.goal == Goal::Rate {
             rung.rate = Some(rate);
             self.caveats.push(format!(
-                "step {step} was {ratio:.1} times as fast in short runs as in its whole test, whose rate this is"
+                "the rate of step {step} is that of its whole test; short runs made {ratio:.1} times as much"
             ));
         }
     }
