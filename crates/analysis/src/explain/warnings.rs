@@ -48,12 +48,14 @@ impl Study<'_> {
     }
 }
 
-/// Every warning.
+/// Every warning, the one that can change the answer most first.
 pub(super) fn warnings(study: &Study) -> Vec<Warning> {
     let cells = 0..study.cells.len();
     let groups = cells.filter_map(|cell| two_groups(study, cell));
     let all = groups.chain(foreign_load(study));
-    all.chain(limited_by_wire(study)).collect()
+    let mut all: Vec<Warning> = all.chain(limited_by_wire(study)).collect();
+    all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    all
 }
 
 /// The packets of a cell's runs carried one amount of data in some of them and far more in the others, and the throughput
