@@ -34,6 +34,9 @@ pub struct Bench<'a, 'b> {
     pub progress: &'a mut dyn Progress,
     /// The rounds that were begun.
     pub rounds: u32,
+    /// The time that the last round took ÷ the time that was planned for it, where it was longer: what waits in a buffer
+    /// takes long on a slow path.
+    overrun: f64,
     /// Where a change alternates with the unchanged test, the least window of its last run, in milliseconds: it also shows
     /// what limits then.
     pub last_ms: Option<u32>,
@@ -62,6 +65,7 @@ impl<'a, 'b> Bench<'a, 'b> {
             allows,
             progress,
             rounds: 0,
+            overrun: 1.0,
             last_ms: None,
             last: None,
         }
@@ -115,6 +119,11 @@ impl<'a, 'b> Bench<'a, 'b> {
         Ok(Round::new(changes.to_vec(), conditions))
     }
 
+    /// The time of a block of a round.
+    pub fn block_time(&self, round: &Round) -> Duration {
+        round.block_time().mul_f64(self.overrun)
+    }
+
     /// Makes blocks of a round, each in an order of its own, until they are enough or the next one would exceed the budget.
     pub fn make(
         &mut self,
@@ -123,6 +132,7 @@ impl<'a, 'b> Bench<'a, 'b> {
         is_enough: &dyn Fn(&Round) -> bool,
     ) -> Result<Ending, ExecuteError> {
         let (began, number) = (Instant::now(), self.rounds);
+        let mut made = 0;
         for block in 0..blocks {
             let spent = began.elapsed();
             if block > 0 && (spent + spent / block > budget || is_enough(round)) {
@@ -155,7 +165,10 @@ impl<'a, 'b> Bench<'a, 'b> {
                 }
                 round.runs[place].push(outcome);
             }
+            made += 1;
         }
+        let planned = round.block_time() * made;
+        self.overrun = began.elapsed().div_duration_f64(planned).max(1.0);
         self.rounds += 1;
         Ok(Ending::Complete)
     }

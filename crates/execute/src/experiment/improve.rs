@@ -38,9 +38,6 @@ struct Climb<'a, 'b, 'c> {
     /// The present limiter, and the changes that were tried without gain at it.
     limiter: Option<Limiter>,
     done: Vec<String>,
-    /// The time that the runs so far took ÷ the time that was planned for them: what waits in a buffer takes long on a
-    /// slow path.
-    overrun: f64,
 }
 
 /// Why the steps end before nothing gains.
@@ -74,7 +71,6 @@ pub(super) fn improve(
         until: Instant::now() + budget,
         limiter: None,
         done: Vec::new(),
-        overrun: 1.0,
     };
     let (ending, is_complete) = match climb.climb((first, place), base) {
         Ok(()) => (Ending::Complete, true),
@@ -266,16 +262,11 @@ impl Climb<'_, '_, '_> {
         let screens = blocks <= SCREENING_BLOCKS;
         let mut round = self.bench.plan(base, changes, screens)?;
         let (aim, left) = (self.ladder.aim(), self.left());
-        let began = Instant::now();
         let ending = self
             .bench
             .make(&mut round, (blocks, left), &|round: &Round| {
                 !screens && is_decided(round, aim)
             })?;
-        if screens {
-            let planned = round.block_time() * blocks;
-            self.overrun = (began.elapsed().as_secs_f64() / planned.as_secs_f64()).max(1.0);
-        }
         let found = self.ladder.take(&round);
         if ending == Ending::Interrupted {
             return Err(Over::Ended(ending));
@@ -289,7 +280,7 @@ impl Climb<'_, '_, '_> {
     /// The time of a round.
     fn time(&self, base: &Base, changes: &[Change], blocks: u32) -> Result<Duration, Over> {
         let round = self.bench.plan(base, changes, blocks <= SCREENING_BLOCKS)?;
-        Ok((round.block_time() * blocks).mul_f64(self.overrun))
+        Ok(self.bench.block_time(&round) * blocks)
     }
 
     /// Makes a change a part of all further steps; returns the conditions of the next one.

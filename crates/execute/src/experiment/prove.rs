@@ -27,9 +27,10 @@ pub(super) fn prove(
     let mut proving = Proving::new(base);
     let mut ending = Ending::Complete;
     bench.last_ms = Some(AFTER_MS);
-    let run_time = bench.plan(base, &[], false)?.block_time();
+    let unchanged = bench.plan(base, &[], false)?;
     loop {
         let left = until.saturating_duration_since(Instant::now());
+        let run_time = bench.block_time(&unchanged);
         let runs = left.div_duration_f64(run_time) as usize;
         let next = proving.next(runs, &|how| {
             let conditions = bench.changed(base, Some(how), false);
@@ -39,7 +40,7 @@ pub(super) fn prove(
             break;
         };
         let mut round = bench.plan(base, &changes, false)?;
-        if round.block_time() > left {
+        if bench.block_time(&round) > left {
             break;
         }
         bench.progress.message(&format!(
