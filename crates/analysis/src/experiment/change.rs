@@ -13,6 +13,7 @@ pub(super) const SENDER_CPU: &str = "sender_cpu";
 pub(super) const RECEIVER_CPU: &str = "receiver_cpu";
 pub(super) const PATH_RATE: &str = "path_rate";
 pub(super) const SEGMENTS: &str = "segments";
+pub(super) const REQUESTED_RATE: &str = "message_rate";
 pub(super) const FLOWS: &str = "flows";
 pub(super) const LARGER_RECEIVE: &str = "larger_receive_buffer";
 pub(super) const LARGER_SEND: &str = "larger_send_buffer";

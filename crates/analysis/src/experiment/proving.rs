@@ -2,17 +2,14 @@
 //! effect alternate with the unchanged test until that is proved.
 
 use super::base::Base;
-use super::change::{Change, How};
+use super::change::{Change, How, REQUESTED_RATE};
 use super::choose::{Possible, STAGES, of_stage};
 use super::judge::{Judged, PAIRS, Seen};
 use super::round::Round;
 use crate::explain::{NotTried, Outcome, Proof};
 
-/// The changes of a round that tries each of them once: at least and at most.
-const BATCH: [usize; 2] = [2, 4];
-
-/// Such a round takes one part in so many of the time that is left.
-const PARTS: usize = 4;
+/// The most changes of a round that tries each of them once: of few the first that gains needs no others.
+const BATCH: usize = 2;
 
 pub struct Proving<'a> {
     base: &'a Base,
@@ -57,10 +54,12 @@ impl<'a> Proving<'a> {
             return None;
         }
         // More flows are faster whatever holds one of them, and less of a resource does not say what helps: what does comes
-        // first where there is time.
-        let is_late =
-            (self.stage > 1 && self.left.is_empty()) || runs < BATCH[1] + 2 * PAIRS as usize;
-        let is_answer = |one: &&Seen| one.gain().is_some() && !one.is_of_flows();
+        // first where there is time. An application has no more than the rate that it requests.
+        let is_late = (self.stage > 1 && self.left.is_empty()) || runs < BATCH + 2 * PAIRS as usize;
+        let is_answer = |one: &&Seen| match one.gain() {
+            Some(_) => !one.is_of_flows(),
+            None => one.change.name() == REQUESTED_RATE && one.change.is_own(self.base),
+        };
         if let Some(one) = contender(&judged.seen).filter(|one| is_late || is_answer(one)) {
             return Some((vec![one.change.clone()], PAIRS - one.tried.blocks));
         }
@@ -72,10 +71,7 @@ impl<'a> Proving<'a> {
             self.untried.extend(offers.untried);
             self.left = offers.changes;
         }
-        let most = (runs / PARTS)
-            .clamp(BATCH[0], BATCH[1])
-            .min(runs.saturating_sub(1))
-            .min(self.left.len());
+        let most = BATCH.min(runs.saturating_sub(1)).min(self.left.len());
         let batch: Vec<Change> = self.left.drain(..most).collect();
         (!batch.is_empty()).then_some((batch, 1))
     }

@@ -18,14 +18,11 @@ const WORTH: f64 = 1.03;
 const MUCH: f64 = 1.2;
 const FEW: u32 = 2;
 
-/// What the headers of tunnels need at most, in bytes.
-const TUNNEL: u32 = 100;
-
 /// Makes a remedy of a test that may have it.
 type Make = fn(&Base) -> Option<Remedy>;
 
 /// What no experiment tries, since it is another test, or another program's: limiters, and what it is in a test.
-const OTHERWISE: [(&[&str], Make); 5] = [
+const OTHERWISE: [(&[&str], Make); 4] = [
     (&["application_pacing"], |base| {
         let is_stream = base.conditions.workload.is_byte_stream();
         without(base, "rate_bps", "no requested rate").filter(|_| is_stream)
@@ -44,13 +41,6 @@ const OTHERWISE: [(&[&str], Make); 5] = [
         is_stream.then(|| Remedy {
             options: Some(format!("-l {most}")),
             ..in_words("messages that fit one packet")
-        })
-    }),
-    (&["fragments"], |base| {
-        let room = base.load.segment_bytes? as u32;
-        Some(Remedy {
-            options: Some(format!("-M {}", room.saturating_sub(TUNNEL))),
-            ..in_words("smaller segments, which leave room for the headers of a tunnel")
         })
     }),
 ];

@@ -38,7 +38,7 @@ const fn more(
 
 /// Every change, with the limiters that it is about. Within a stage changes are tried in this order.
 #[rustfmt::skip]
-pub static CHANGES: [Row; 30] = [
+pub static CHANGES: [Row; 31] = [
     tighten::SENDER,
     tighten::RECEIVER,
     tighten::PATH,
@@ -64,9 +64,10 @@ pub static CHANGES: [Row; 30] = [
     more(CONGESTION,
         &["congestion_window_loss", "path_loss", "queue_overflow"],
         path::congestion_controls),
+    more("room_for_headers", &["fragments"], hosts::room_for_headers),
     more("queue_limit", &["queue_overflow", "path_loss", "congestion_window_loss"], path::queue_limits),
     more("offloads", CPU, hosts::offloads),
-    more("super_datagrams", &["sender_cpu", "receiver_cpu", "packets_per_second", "udp_receive_buffer"], calls::super_datagrams),
+    more("super_datagrams", &["sender_cpu", "receiver_cpu", "packets_per_second"], calls::super_datagrams),
     more("message_size", CPU, calls::larger_messages),
     more("gather", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups"], |base| calls::calls(base, &["cork", "notsent_low_water_bytes"])),
     more("send_mode", &["sender_cpu", "packets_per_second", "wake_ups"], |base| calls::calls(base, &["send_mode"])),

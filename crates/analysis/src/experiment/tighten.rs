@@ -6,7 +6,8 @@ use bitcost_model::record::Role;
 use super::base::{Base, Side};
 use super::buffer::{Buffer, RECEIVE, SEND};
 use super::change::{
-    Kind, LESS, PATH_RATE, RECEIVER_CPU, Resource, Row, SEGMENTS, SENDER_CPU, Setting,
+    Kind, LESS, PATH_RATE, RECEIVER_CPU, REQUESTED_RATE, Resource, Row, SEGMENTS, SENDER_CPU,
+    Setting,
 };
 use crate::explain::{ON_THE_PATH, limiter};
 
@@ -135,7 +136,7 @@ pub(super) const SMALLER_SEGMENTS: Row = row(
 
 /// The rate that the application asks for.
 pub(super) const MESSAGE_RATE: Row = row(
-    "message_rate",
+    REQUESTED_RATE,
     &["application_pacing"],
     Resource {
         words: "rate of the application",

@@ -19,6 +19,9 @@ const ENDS: [Role; 2] = [Role::Sender, Role::Receiver];
 /// The MTU of frames that many networks carry instead of 1500, in bytes.
 const JUMBO: u32 = 9000;
 
+/// What the headers of tunnels need at most, in bytes.
+const TUNNEL: u32 = 100;
+
 /// TCP's first window in bytes: ten segments of 1460 (RFC 6928).
 const FIRST_WINDOW: u32 = 14_600;
 
@@ -160,6 +163,22 @@ pub(in crate::experiment) fn segments(base: &Base) -> Vec<Offer> {
         offers.push(cannot(host(format!("MTU {JUMBO}"), &[], command), reason));
     }
     offers
+}
+
+/// Segments that leave room for the headers of a tunnel.
+pub(in crate::experiment) fn room_for_headers(base: &Base) -> Vec<Offer> {
+    let whole = base.load.segment_bytes;
+    let whole = whole.filter(|_| base.conditions.workload.is_byte_stream());
+    let offer = |bytes: f64| {
+        let size = (bytes as u32).saturating_sub(TUNNEL).to_string();
+        let label = format!("segments of {size} bytes, with room for the headers of a tunnel");
+        Ok(program(
+            label,
+            &[("mss", &size)],
+            format!("setsockopt(TCP_MAXSEG, {size})"),
+        ))
+    };
+    whole.map(offer).into_iter().collect()
 }
 
 /// Endpoints on the first and on the last CPU, the other way round, and on one CPU.
