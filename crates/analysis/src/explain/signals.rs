@@ -1,6 +1,6 @@
 //! The facts of a run that the rules use. What its counters do not give is absent.
 
-use crate::metrics::{RunView, actual, cpu, figure_of, in_fragments, own_interface};
+use crate::metrics::{RunView, actual, attribution, cpu, figure_of, in_fragments, own_interface};
 use bitcost_model::record::{EndpointRecord, Role, Sample, States, ThreadTime};
 
 use crate::explain::behind::Behind;
@@ -116,6 +116,8 @@ pub struct Signals {
     /// Share of the time in which CPUs that both endpoints share are at work, mean over all of
     /// them; absent on two machines.
     pub shared_cpus: Option<f64>,
+    /// Whether both endpoints are pinned to one CPU.
+    pub pinned_together: bool,
     /// What has the CPU of each endpoint that waits for it.
     pub behind: [Option<Behind>; 2],
     /// What a packet costs the sender at this size.
@@ -178,6 +180,7 @@ impl Signals {
             rate_kept: rate_kept(run),
             throttled: both.each_ref().map(throttled),
             shared_cpus: run.shared_cpus.then(|| busy_cpus(run)).flatten(),
+            pinned_together: run.shared_cpus && attribution::shares_cpus(run),
             behind: [
                 behind(Role::Sender, times[0]),
                 behind(Role::Receiver, times[1]),

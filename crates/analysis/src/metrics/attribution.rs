@@ -224,7 +224,8 @@ fn has_own_cpus(run: &RunView) -> bool {
     !shares_cpus(run) && is_confined && !receives_on_sender(run)
 }
 
-fn shares_cpus(run: &RunView) -> bool {
+/// Whether the CPUs to which the endpoints are pinned have one in common.
+pub(crate) fn shares_cpus(run: &RunView) -> bool {
     let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
     a.iter().any(|cpu| b.contains(cpu))
 }

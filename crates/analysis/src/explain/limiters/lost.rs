@@ -10,6 +10,9 @@ use crate::explain::tcp::Tcp;
 /// From this share of lost datagrams, in per cent, the loss is what is explained.
 pub(crate) const LOSS_PCT: f64 = 2.0;
 
+/// Under this share of lost datagrams, in per cent, none of them lost would be no gain that an experiment counts.
+const LITTLE_PCT: f64 = 13.0;
+
 /// A counter of drops explains a loss when it counts this share of what was lost.
 pub(super) const EXPLAINED: f64 = 0.5;
 
@@ -33,8 +36,15 @@ pub static UDP_RECEIVE_BUFFER: LimiterRow = LimiterRow {
     suspects: |signals, found| {
         let drops = signals.loss.and_then(|loss| loss.socket);
         let evidence = drops.and_then(|drops| datagrams(signals, OF_SOCKET, drops));
-        let of = |evidence| in_bursts(signals, UDP_RECEIVE_BUFFER.suspect(0.9, evidence));
-        found.extend(evidence.map(of));
+        // Of a sender that is as fast as it can, few lost datagrams are no more of its rate than that.
+        let is_little =
+            signals.rate_kept.is_none() && signals.loss.is_some_and(|loss| loss.pct < LITTLE_PCT);
+        let weight = if is_little { 0.7 } else { 0.9 };
+        let lost = evidence.map(|evidence| UDP_RECEIVE_BUFFER.suspect(weight, evidence));
+        found.extend(lost.map(|lost| match signals.pinned_together {
+            true => lost.of_change().with_detail(PINNED_TOGETHER),
+            false => in_bursts(signals, lost),
+        }));
     },
 };
 
@@ -78,6 +88,9 @@ pub static PATH_LOSS: LimiterRow = LimiterRow {
         }));
     },
 };
+
+const PINNED_TOGETHER: &str =
+    "both ends are pinned to one CPU, where the sender keeps the receiver from taking datagrams";
 
 const OF_SOCKET: &str = "drops of the receiving socket";
 
