@@ -1,6 +1,8 @@
 //! `bitcost agent`: plays one endpoint of each run for a controller on standard input and output.
 
+use std::fs::File;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use bitcost_agent::{Between, Journaling, Node, Parent, Place};
@@ -67,7 +69,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return carry();
     }
     if let Some(server) = arguments.iperf3 {
-        bitcost_iperf3::client::serve(server, std::io::stdin(), std::io::stdout())?;
+        // Without a buffer: whether there is more to read, the file says.
+        let input = std::io::stdin().as_fd().try_clone_to_owned();
+        let input = input.map_err(|error| Failure::Environment(error.to_string()))?;
+        bitcost_iperf3::client::serve(server, File::from(input), std::io::stdout())?;
         return Ok(());
     }
     let journaling = if arguments.in_lab {

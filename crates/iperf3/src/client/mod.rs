@@ -2,77 +2,39 @@
 //! bitcost with the controller, and iperf3's with the server. The data connections are made by the
 //! agent of the other endpoint.
 
-mod output;
 pub mod record;
 pub mod request;
 mod test;
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use bitcost_model::Unavailable;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::protocol::{
-    Decoder, FailureCause, FrameError, FromAgent, Lease, PROTOCOL, Prepare, Route, ToAgent,
+    Decoder, FailureCause, FromAgent, Lease, PROTOCOL, Route, ToAgent, encode,
 };
 use bitcost_sys::clock::monotonic_ns;
+use bitcost_sys::process::{wait_any, wait_readable};
 
-use output::Output;
-use test::{Command, Test};
-
-/// Messages of the controller that may be queued; more stay in the pipe.
-const WAITING_MAX: usize = 64;
-
-/// A test that takes place in its own thread. Dropping it ends it.
-struct Running {
-    commands: Sender<Command>,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Running {
-    fn start(server: SocketAddr, prepare: Prepare, output: Output) -> Running {
-        let (commands, received) = mpsc::channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let test = Test {
-            server,
-            prepare,
-            output,
-            commands: received,
-            stop: stop.clone(),
-        };
-        Running {
-            commands,
-            stop,
-            thread: Some(std::thread::spawn(move || test.run())),
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
+use test::Test;
 
 /// Serves one controller until its input ends or the lease expires.
 pub fn serve(
     server: SocketAddr,
-    input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
+    mut input: impl Read + AsFd,
+    output: impl Write,
 ) -> Result<(), Unavailable> {
-    let output = Output::new(output);
-    let inbox = read_messages(input);
+    let mut agent = Agent {
+        server,
+        output,
+        test: None,
+    };
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
-    let mut running = None;
+    let mut decoder = Decoder::default();
+    let mut bytes = [0; 16 << 10];
     loop {
         let left = lease.left(monotonic_ns()).ok_or_else(|| {
             let seconds = Lease::LENGTH.as_secs();
@@ -80,34 +42,115 @@ pub fn serve(
                 "nothing heard from the controller for {seconds} s; the test was ended"
             ))
         })?;
-        match inbox.recv_timeout(left) {
-            Ok(message) => {
-                lease.renew(monotonic_ns());
-                let message = message.map_err(|error| Unavailable(error.to_string()))?;
-                answer(message, server, &output, &mut running);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        let failed = |error| Unavailable(format!("wait for the controller: {error}"));
+        let of_server = agent.test.as_ref().and_then(Test::heard);
+        let files = [Some(input.as_fd()), of_server].into_iter().flatten();
+        wait_any(&files.collect::<Vec<_>>(), Some(left)).map_err(failed)?;
+        agent.step(Test::listen);
+        if !wait_readable(&input, Duration::ZERO).map_err(failed)? {
+            continue;
+        }
+        let Ok(length @ 1..) = input.read(&mut bytes) else {
+            return Ok(());
+        };
+        decoder.push(&bytes[..length]);
+        let broken = |error| Unavailable(format!("{error}"));
+        while let Some(message) = decoder.take().map_err(broken)? {
+            agent.answer(message);
+            lease.renew(monotonic_ns());
         }
     }
 }
 
-fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, FrameError>> {
-    let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
-    std::thread::spawn(move || {
-        let mut decoder = Decoder::default();
-        let mut bytes = [0; 16 << 10];
-        while let Ok(length @ 1..) = input.read(&mut bytes) {
-            decoder.push(&bytes[..length]);
-            while let Some(message) = decoder.take().transpose() {
-                let is_broken = message.is_err();
-                if sender.send(message).is_err() || is_broken {
-                    return;
+struct Agent<W> {
+    server: SocketAddr,
+    output: W,
+    /// The test that is prepared or takes place.
+    test: Option<Test>,
+}
+
+impl<W: Write> Agent<W> {
+    /// Sends a message. A controller that is gone has closed the input as well.
+    fn send(&mut self, message: &FromAgent) {
+        let frame = encode(message).unwrap_or_default();
+        let _ = self.output.write_all(&frame);
+        let _ = self.output.flush();
+    }
+
+    fn failed(&mut self, reason: String) {
+        self.test = None;
+        let cause = FailureCause::Other;
+        self.send(&FromAgent::Failed { reason, cause });
+    }
+
+    /// Takes a step of the test, which ends where it fails. A test that has ended has said why.
+    fn step(
+        &mut self,
+        step: impl FnOnce(&mut Test, &mut dyn FnMut()) -> Result<Vec<FromAgent>, String>,
+    ) {
+        let Some(mut test) = self.test.take() else {
+            return;
+        };
+        let taken = step(&mut test, &mut || self.send(&FromAgent::Alive));
+        match taken {
+            Ok(answers) => {
+                self.test = Some(test);
+                answers.iter().for_each(|answer| self.send(answer));
+            }
+            Err(reason) => self.failed(reason),
+        }
+    }
+
+    fn answer(&mut self, message: ToAgent) {
+        let server = self.server;
+        let answer = match message {
+            ToAgent::Hello { .. } => FromAgent::Hello {
+                protocol: PROTOCOL,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            ToAgent::Describe { .. } => FromAgent::Host(Box::new(host())),
+            ToAgent::Route { .. } => FromAgent::Route(Route {
+                device: String::new(),
+                source: server.ip(),
+                is_local: server.ip().is_loopback(),
+            }),
+            ToAgent::AddressesOf { .. } => FromAgent::AddressesOf {
+                addresses: vec![server.ip()],
+            },
+            ToAgent::Clock => FromAgent::Clock {
+                now_ns: monotonic_ns(),
+            },
+            ToAgent::Idle { length_ms } => {
+                // The other agent measures meanwhile.
+                std::thread::sleep(Duration::from_millis(length_ms.min(1000).into()));
+                FromAgent::Idle(Box::default())
+            }
+            ToAgent::TryProfile => lacks("does not sample the CPUs of its host"),
+            ToAgent::Constants { .. } => lacks("does not measure its host"),
+            ToAgent::Prepare(prepare) => {
+                self.test = None;
+                let mut alive = || self.send(&FromAgent::Alive);
+                let opened = Test::open(server, *prepare, &mut alive);
+                match opened {
+                    Ok(test) => self.test.insert(test).listening(),
+                    Err(reason) => return self.failed(reason),
                 }
             }
-        }
-    });
-    receiver
+            ToAgent::Stop => {
+                self.test = None;
+                FromAgent::Stopped
+            }
+            ToAgent::Renew => FromAgent::Alive,
+            // The other endpoint ends, and the test with it.
+            ToAgent::End => return,
+            ToAgent::Meet { .. } => return self.step(Test::meet),
+            ToAgent::Start(start) => return self.step(|test, _| test.start(start)),
+            ToAgent::Finish { sent } => {
+                return self.step(|test, alive| test.finish(&sent, alive));
+            }
+        };
+        self.send(&answer);
+    }
 }
 
 fn lacks(what: &str) -> FromAgent {
@@ -115,55 +158,6 @@ fn lacks(what: &str) -> FromAgent {
         reason: format!("an iperf3 server {what}"),
         cause: FailureCause::HostLacks,
     }
-}
-
-fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut Option<Running>) {
-    let pass = |command| {
-        if let Some(running) = running.as_ref() {
-            // A test that has ended has said why.
-            let _ = running.commands.send(command);
-        }
-    };
-    output.send(&match message {
-        ToAgent::Hello { .. } => FromAgent::Hello {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        },
-        ToAgent::Describe { .. } => FromAgent::Host(Box::new(host())),
-        ToAgent::Route { .. } => FromAgent::Route(Route {
-            device: String::new(),
-            source: server.ip(),
-            is_local: server.ip().is_loopback(),
-        }),
-        ToAgent::AddressesOf { .. } => FromAgent::AddressesOf {
-            addresses: vec![server.ip()],
-        },
-        ToAgent::Clock => FromAgent::Clock {
-            now_ns: monotonic_ns(),
-        },
-        ToAgent::Idle { length_ms } => {
-            // The other agent measures meanwhile.
-            std::thread::sleep(Duration::from_millis(length_ms.min(1000).into()));
-            FromAgent::Idle(Box::default())
-        }
-        ToAgent::TryProfile => lacks("does not sample the CPUs of its host"),
-        ToAgent::Constants { .. } => lacks("does not measure its host"),
-        ToAgent::Prepare(prepare) => {
-            *running = None;
-            *running = Some(Running::start(server, *prepare, output.clone()));
-            return;
-        }
-        ToAgent::Stop => {
-            *running = None;
-            FromAgent::Stopped
-        }
-        ToAgent::Renew => FromAgent::Alive,
-        // The other endpoint ends, and the test with it.
-        ToAgent::End => return,
-        ToAgent::Meet { .. } => return pass(Command::Meet),
-        ToAgent::Start(start) => return pass(Command::Start(start)),
-        ToAgent::Finish { sent } => return pass(Command::Finish(sent)),
-    });
 }
 
 fn host() -> HostDescription {

@@ -2,18 +2,17 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Direction};
-use bitcost_model::protocol::{FailureCause, FromAgent, Part, Prepare, SentCounts, Start};
+use bitcost_model::protocol::{FromAgent, Part, Prepare, SentCounts, Start};
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 use bitcost_sys::clock::monotonic_ns;
+use bitcost_sys::process::wait_readable;
 use bitcost_traffic::iperf3::cookie;
 
-use super::output::Output;
 use super::record::record_of;
 use super::request::params;
 use crate::control::{Control, Lost, STEP, unexpected};
@@ -23,195 +22,170 @@ use crate::results::{Results, StreamResult};
 /// How long the server may take to accept the control connection.
 const CONNECT: Duration = Duration::from_secs(4);
 
-/// How long a command of the controller may take.
-const COMMAND: Duration = Duration::from_secs(60);
-
 /// How long a server that receives is given to take what has arrived at its host: it counts nothing
 /// after the end of the test.
 const DRAIN: Duration = Duration::from_millis(300);
 
-pub enum Command {
-    Meet,
-    Start(Start),
-    /// The other endpoint has sent everything: the messages of its parts.
-    Finish(SentCounts),
+/// Tells the controller that this agent lives, while the server does not answer.
+pub type Alive<'a> = &'a mut dyn FnMut();
+
+/// A test. Dropping it ends it.
+pub struct Test {
+    server: SocketAddr,
+    prepare: Prepare,
+    control: Control,
+    /// Whether data flow: whatever the server says before the end is why it ends the test.
+    is_running: bool,
+    start: Option<Start>,
+    is_over: bool,
 }
 
-pub struct Test {
-    pub server: SocketAddr,
-    pub prepare: Prepare,
-    pub output: Output,
-    pub commands: Receiver<Command>,
-    pub stop: Arc<AtomicBool>,
+impl Drop for Test {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let _ = self.control.send_state(state::CLIENT_TERMINATE);
+        }
+    }
 }
 
 impl Test {
-    /// Makes the test, and sends its record or why there is none.
-    pub fn run(self) {
-        match self.record() {
-            _ if self.stop.load(Relaxed) => {}
-            Ok(record) => self.output.send(&FromAgent::Done(Box::new(record))),
-            Err(reason) => self.output.send(&FromAgent::Failed {
-                reason,
-                cause: FailureCause::Other,
-            }),
-        }
-    }
-
-    fn record(&self) -> Result<EndpointRecord, String> {
-        let first = self.prepare.parts.first().ok_or("a run without any part")?;
-        let mut control = self.open(&first.conditions)?;
-        let result = self.play(&mut control, &first.conditions);
-        if result.is_err() {
-            let _ = control.send_state(state::CLIENT_TERMINATE);
-        }
-        result
-    }
-
-    fn open(&self, conditions: &Conditions) -> Result<Control, String> {
+    /// Asks the server for a test; the other endpoint may then connect.
+    pub fn open(server: SocketAddr, prepare: Prepare, alive: Alive) -> Result<Test, String> {
+        let first = prepare.parts.first().ok_or("a run without any part")?;
         // The direction of the first part of a test both ways is forward.
-        let whole = Conditions {
-            direction: direction(&self.prepare.parts),
-            ..conditions.clone()
+        let params = params(&Conditions {
+            direction: direction(&prepare.parts),
+            ..first.conditions.clone()
+        })?;
+        let stream = TcpStream::connect_timeout(&server, CONNECT);
+        let control = stream.and_then(|stream| Control::new(stream, Arc::default()));
+        let mut test = Test {
+            server,
+            control: control.map_err(|error| unreachable(server, &error))?,
+            prepare,
+            is_running: false,
+            start: None,
+            is_over: false,
         };
-        let params = params(&whole)?;
-        let stream = TcpStream::connect_timeout(&self.server, CONNECT)
-            .map_err(|error| unreachable(self.server, &error))?;
-        let control = Control::new(stream, self.stop.clone());
-        let mut control = control.map_err(|error| unreachable(self.server, &error))?;
         // A server that is busy may close the connection before it has read this; what it said
         // before is still there.
-        let _ = control.send(&cookie(&self.prepare.token));
-        match self
-            .next(&mut control, STEP)
-            .map_err(|why| self.no_server(&why))?
-        {
+        let _ = test.control.send(&cookie(&test.prepare.token));
+        match test.next(alive).map_err(|why| test.no_server(&why))? {
             state::PARAM_EXCHANGE => {}
             state::ACCESS_DENIED => {
                 return Err(format!(
-                    "the iperf3 server at {} is busy with another client; try later",
-                    self.server
+                    "the iperf3 server at {server} is busy with another client; try later"
                 ));
             }
-            byte => return Err(self.no_server(&unexpected(byte))),
+            byte => return Err(test.no_server(&unexpected(byte))),
         }
-        control
-            .send_text(&params)
-            .map_err(|lost| self.lost(&lost))?;
-        self.expect(&mut control, state::CREATE_STREAMS)?;
-        Ok(control)
+        let sent = test.control.send_text(&params);
+        sent.map_err(|lost| test.lost(&lost))?;
+        test.expect(state::CREATE_STREAMS, alive)?;
+        Ok(test)
     }
 
-    fn play(
-        &self,
-        control: &mut Control,
-        conditions: &Conditions,
-    ) -> Result<EndpointRecord, String> {
-        self.output.send(&FromAgent::Listening {
+    pub fn listening(&self) -> FromAgent {
+        FromAgent::Listening {
             addresses: vec![Some(self.server); self.prepare.parts.len()],
             origin: None,
-        });
-        let Command::Meet = self.command()? else {
-            return Err("the controller did not say where the other endpoint is".to_owned());
-        };
-        self.expect(control, state::TEST_START)?;
-        self.expect(control, state::TEST_RUNNING)?;
-        self.output.send(&FromAgent::Ready);
-        let Command::Start(start) = self.command()? else {
-            return Err("the controller did not start the run".to_owned());
-        };
-        let theirs = self.await_finish(control)?;
+        }
+    }
+
+    /// The connection on which the server may say why it ends a test that takes place.
+    pub fn heard(&self) -> Option<BorrowedFd<'_>> {
+        self.is_running.then(|| self.control.stream.as_fd())
+    }
+
+    /// Takes what the server said while data flow.
+    pub fn listen(&mut self, _: Alive) -> Result<Vec<FromAgent>, String> {
+        let said = self.heard().map(|of| wait_readable(of, Duration::ZERO));
+        if let Some(Ok(true)) = said
+            && let Some(byte) = self.control.byte().map_err(|lost| self.lost(&lost))?
+        {
+            return Err(self.ended(byte));
+        }
+        Ok(Vec::new())
+    }
+
+    /// Waits until the server has the connections of the other endpoint.
+    pub fn meet(&mut self, alive: Alive) -> Result<Vec<FromAgent>, String> {
+        self.expect(state::TEST_START, alive)?;
+        self.expect(state::TEST_RUNNING, alive)?;
+        self.is_running = true;
+        Ok(vec![FromAgent::Ready])
+    }
+
+    pub fn start(&mut self, start: Start) -> Result<Vec<FromAgent>, String> {
+        self.start = Some(start);
+        Ok(Vec::new())
+    }
+
+    /// Ends the test: the other endpoint has sent these messages of its parts.
+    pub fn finish(&mut self, theirs: &SentCounts, alive: Alive) -> Result<Vec<FromAgent>, String> {
+        let start = self.start.take();
+        let start = start.ok_or("the controller did not start the run")?;
         let ended_ns = monotonic_ns();
-        if self.receives() {
+        let parts = &self.prepare.parts;
+        if parts.iter().any(|part| part.role == Role::Receiver) {
             std::thread::sleep(DRAIN);
         }
-        let send = |control: &mut Control, state| {
-            control.send_state(state).map_err(|lost| self.lost(&lost))
-        };
-        send(control, state::TEST_END)?;
-        self.expect(control, state::EXCHANGE_RESULTS)?;
-        let ours = self.own_results(&theirs);
-        control.send_text(&ours).map_err(|lost| self.lost(&lost))?;
-        let results = control.text().map_err(|lost| self.lost(&lost))?;
+        self.is_running = false;
+        let sent = self.control.send_state(state::TEST_END);
+        sent.map_err(|lost| self.lost(&lost))?;
+        self.expect(state::EXCHANGE_RESULTS, alive)?;
+        let ours = self.own_results(theirs);
+        let sent = self.control.send_text(&ours);
+        let results = sent.and_then(|()| self.control.text());
+        let results = results.map_err(|lost| self.lost(&lost))?;
         let results = Results::read(&results).map_err(|why| self.no_server(&why.0))?;
-        self.expect(control, state::DISPLAY_RESULTS)?;
-        let _ = control.send_state(state::IPERF_DONE);
-        let window = match conditions.workload.is_datagram() && !conditions.is_bounded() {
-            true => [start.window_start_ns, start.window_end_ns],
-            false => [start.window_start_ns, ended_ns],
+        self.expect(state::DISPLAY_RESULTS, alive)?;
+        let _ = self.control.send_state(state::IPERF_DONE);
+        self.is_over = true;
+        let parts = &self.prepare.parts;
+        let is_timed =
+            |part: &Part| part.conditions.workload.is_datagram() && !part.conditions.is_bounded();
+        let end_ns = match parts.first().is_some_and(is_timed) {
+            true => start.window_end_ns,
+            false => ended_ns,
         };
-        let record = record_of(&results, &self.prepare.parts, &theirs, window)
+        let record = record_of(&results, parts, theirs, [start.window_start_ns, end_ns])
             .map_err(|why| format!("the iperf3 server at {} {why}", self.server))?;
-        self.output.send(&FromAgent::Sent {
-            sent: sent(&record),
+        let sent = FromAgent::Sent {
+            sent: sent_of(&record),
             stalled_ms: None,
-        });
-        Ok(record)
+        };
+        Ok(vec![sent, FromAgent::Done(Box::new(record))])
     }
 
-    /// Whether the server receives a part.
-    fn receives(&self) -> bool {
-        let mut parts = self.prepare.parts.iter();
-        parts.any(|part| part.role == Role::Receiver)
-    }
-
-    fn command(&self) -> Result<Command, String> {
-        let until = Instant::now() + COMMAND;
+    fn next(&mut self, alive: Alive) -> Result<u8, String> {
+        let until = Instant::now() + STEP;
         loop {
-            if self.stop.load(Relaxed) {
-                return Err("stopped".to_owned());
-            }
-            match self.commands.recv_timeout(Duration::from_millis(50)) {
-                Ok(command) => return Ok(command),
-                Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
-                Err(_) => return Err(format!("the controller sent nothing for {COMMAND:?}")),
-            }
-        }
-    }
-
-    /// Waits until the other endpoint has sent everything; the server must not end before.
-    fn await_finish(&self, control: &mut Control) -> Result<SentCounts, String> {
-        loop {
-            match self.commands.try_recv() {
-                Ok(Command::Finish(sent)) => return Ok(sent),
-                Ok(_) => return Err("the controller sent a command twice".to_owned()),
-                Err(TryRecvError::Disconnected) => return Err("the controller is gone".to_owned()),
-                Err(TryRecvError::Empty) => {}
-            }
-            if let Some(byte) = control.byte().map_err(|lost| self.lost(&lost))? {
-                return Err(self.ended(control, byte));
-            }
-        }
-    }
-
-    fn next(&self, control: &mut Control, patience: Duration) -> Result<u8, String> {
-        let until = Instant::now() + patience;
-        loop {
-            match control.byte() {
+            match self.control.byte() {
                 Ok(Some(byte)) => return Ok(byte),
-                Ok(None) if Instant::now() < until => {}
-                Ok(None) => return Err(format!("it has not answered for {patience:?}")),
+                Ok(None) if Instant::now() < until => alive(),
+                Ok(None) => return Err(format!("it has not answered for {STEP:?}")),
                 Err(Lost::Closed(why)) => return Err(why),
                 Err(lost) => return Err(self.lost(&lost)),
             }
         }
     }
 
-    fn expect(&self, control: &mut Control, expected: u8) -> Result<(), String> {
-        let byte = self.next(control, STEP);
+    fn expect(&mut self, expected: u8, alive: Alive) -> Result<(), String> {
+        let byte = self.next(alive);
         match byte.map_err(|why| format!("the iperf3 server at {}: {why}", self.server))? {
             byte if byte == expected => Ok(()),
-            byte => Err(self.ended(control, byte)),
+            byte => Err(self.ended(byte)),
         }
     }
 
-    fn ended(&self, control: &mut Control, byte: u8) -> String {
+    fn ended(&mut self, byte: u8) -> String {
         let server = self.server;
         match byte {
             state::SERVER_TERMINATE => {
                 format!("the iperf3 server at {server} was stopped in the middle of the test")
             }
-            state::SERVER_ERROR => match control.numbers() {
+            state::SERVER_ERROR => match self.control.numbers() {
                 Ok([code, errno]) => format!(
                     "the iperf3 server at {server} refuses the test: iperf3's error {code}, errno {errno}"
                 ),
@@ -282,7 +256,7 @@ fn bytes_of(conditions: &Conditions, flow: u64, messages: u64) -> u64 {
     bytes.min(conditions.stop_bytes.map_or(u64::MAX, share))
 }
 
-fn sent(record: &EndpointRecord) -> SentCounts {
+fn sent_of(record: &EndpointRecord) -> SentCounts {
     let of_part = |role: Role, flows: &[FlowRecord]| match role {
         Role::Receiver => Vec::new(),
         Role::Sender => flows
