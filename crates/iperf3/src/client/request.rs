@@ -2,7 +2,7 @@
 //! it cannot do.
 
 use bitcost_model::Invalid;
-use bitcost_model::conditions::{Conditions, Direction, Mss, RateOf, Workload};
+use bitcost_model::conditions::{Conditions, Direction, Mss, Workload};
 use bitcost_model::record::Role;
 use bitcost_model::settings::{SETTINGS, Setting};
 use serde_json::{Value, json};
@@ -160,18 +160,9 @@ fn segment(conditions: &Conditions, mss: Mss) -> u32 {
 
 /// Bit/s of user data of each flow; absent where it is not limited.
 fn bitrate(conditions: &Conditions) -> Option<u64> {
-    let bits = u64::from(conditions.message_size_bytes) * 8;
-    let by_messages = conditions
-        .message_rate
-        .map(|rate| rate.saturating_mul(bits));
-    let by_bits = conditions.rate_bps.map(|rate| match conditions.rate_of {
-        RateOf::User => rate,
-        RateOf::Wire => {
-            let with_headers = bits + u64::from(conditions.header_bytes()) * 8;
-            (rate as f64 * bits as f64 / with_headers as f64) as u64
-        }
-    });
-    by_bits.or(by_messages)
+    let bits = f64::from(conditions.message_size_bytes) * 8.0;
+    let messages = conditions.asked_messages_per_second(None)?;
+    Some((messages * bits).round() as u64)
 }
 
 #[cfg(test)]
