@@ -9,6 +9,7 @@ use bitcost_sys::clock;
 use bitcost_sys::thread::CpuTimes;
 
 use crate::params::Params;
+use crate::results::StreamResult;
 
 /// The longest blocking call of a stream; a receiver that gets nothing for this long after the end
 /// of the test has everything.
@@ -87,23 +88,12 @@ impl Course {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    pub bytes: u64,
-    pub retransmits: Option<u64>,
-    /// Datagrams sent, or the highest number received.
-    pub packets: u64,
-    pub lost: u64,
-    /// RFC 3550's estimate in nanoseconds.
-    pub jitter_ns: Option<f64>,
-}
-
 #[derive(Debug, Default)]
 pub struct Counted {
-    /// At the end of the omitted time.
-    pub omitted: Counts,
     /// So far, and at last at the end.
-    pub all: Counts,
+    pub all: StreamResult,
+    /// At the end of the omitted time.
+    omitted: StreamResult,
     pub cpu: CpuTimes,
     /// All bytes, as the session sees them meanwhile.
     bytes: Arc<AtomicU64>,
@@ -123,7 +113,7 @@ impl Counted {
     /// Tells the session the bytes, and keeps the counts at the end of the omitted time; `complete`
     /// adds what is not counted all the time.
     #[inline]
-    pub fn note(&mut self, complete: impl FnOnce(&mut Counts)) {
+    pub fn note(&mut self, complete: impl FnOnce(&mut StreamResult)) {
         self.bytes.store(self.all.bytes, Relaxed);
         if self
             .omitted_until
@@ -132,6 +122,21 @@ impl Counted {
             self.omitted_until = None;
             complete(&mut self.all);
             self.omitted = self.all;
+        }
+    }
+
+    /// The result of a stream that took this many seconds without the omitted ones.
+    pub fn result(&self, id: u64, seconds: f64) -> StreamResult {
+        let (all, omitted) = (self.all, self.omitted);
+        let before = omitted.retransmits.unwrap_or(0);
+        StreamResult {
+            id,
+            bytes: all.bytes - omitted.bytes,
+            retransmits: all.retransmits.map(|all| all.saturating_sub(before)),
+            omitted_errors: omitted.errors,
+            omitted_packets: omitted.packets,
+            end_time: seconds,
+            ..all
         }
     }
 }

@@ -11,9 +11,9 @@
 pub mod client;
 mod control;
 pub mod datagram;
-pub mod event;
 mod flow;
 pub mod limits;
+mod line;
 mod options;
 pub mod params;
 pub mod protocol;

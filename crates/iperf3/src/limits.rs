@@ -102,22 +102,17 @@ impl Admission {
 /// A test without any data for this long has lost its client.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Seconds above the allowed rate after which a test ends; one alone may be a queue that empties.
-const TOLERATED_SECONDS: u32 = 2;
+/// How far a test may be ahead of the allowed rate: blocks, and bursts of them, are sent at once.
+const AHEAD: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 pub struct Meter {
     bytes: [u64; 2],
     changed_at: Duration,
-    /// The time and bytes at which the present second began.
-    second_at: Duration,
-    second_bytes: [u64; 2],
-    /// How many seconds the greater rate was above the limit.
-    above: u32,
 }
 
 impl Meter {
-    /// Judges a running test by the bytes received and sent until this time of it.
+    /// Judges a running test by the bytes sent and received until this time of it.
     pub fn judge(
         &mut self,
         time: Duration,
@@ -141,21 +136,15 @@ impl Meter {
             let rule = format!("a test without any data for {} s", IDLE.as_secs());
             return Err(Refusal::new(code::IDLE, rule));
         }
-        let passed = time - self.second_at;
-        let Some(limit) = limits.bitrate.filter(|_| passed >= Duration::from_secs(1)) else {
-            return Ok(());
-        };
-        let new = [0, 1].map(|way| bytes[way] - self.second_bytes[way]);
-        let bitrate = new[0].max(new[1]) as f64 * 8.0 / passed.as_secs_f64();
-        (self.second_at, self.second_bytes) = (time, bytes);
-        self.above = match bitrate > limit as f64 * 1.1 {
-            true => self.above + 1,
-            false => 0,
-        };
-        if self.above >= TOLERATED_SECONDS {
-            let rule = format!("{bitrate:.0} bit/s; --max-rate is {limit} bit/s");
-            return Err(Refusal::new(code::TOTAL_RATE, rule));
+        let (moved, seconds) = (bytes[0].max(bytes[1]), (time + AHEAD).as_secs_f64());
+        match limits.bitrate {
+            Some(limit) if moved as f64 * 8.0 > limit as f64 * seconds => {
+                let seconds = time.as_secs_f64();
+                let rule =
+                    format!("{moved} bytes in {seconds:.1} s; --max-rate is {limit} bit/s");
+                Err(Refusal::new(code::TOTAL_RATE, rule))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Socket options that a client asks the server for: tried before the test, set on its sockets.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -24,8 +24,7 @@ pub fn try_out(params: &Params) -> Result<(), Refusal> {
     };
     let trial = socket(AddressFamily::INET, kind, None)
         .map_err(|error| Refusal::of_host(code::STREAM, "a socket", &error.into()))?;
-    set_buffers(&trial, params)?;
-    set_congestion(&trial, params)
+    set(&trial, Ipv4Addr::UNSPECIFIED.into(), params)
 }
 
 /// Sets what the client asked on a stream's socket.

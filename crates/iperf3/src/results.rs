@@ -29,7 +29,7 @@ pub struct Results {
     pub streams: Vec<StreamResult>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StreamResult {
     /// 1, 3, 4, 5 and so on.
     pub id: u64,

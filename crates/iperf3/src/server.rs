@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 
+use bitcost_model::client_event::ClientEvent;
 use bitcost_sys::process::wait_any;
 
 use crate::control::Control;
 use crate::datagram::answer;
-use crate::event::Event;
 use crate::limits::{Admission, Admitted, Limits};
 use crate::options;
 use crate::params::Params;
@@ -43,7 +43,7 @@ pub struct Server {
     entries: Vec<Entry>,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    told: Receiver<Event>,
+    told: Receiver<(SocketAddr, ClientEvent)>,
 }
 
 /// What the threads of all connections use.
@@ -56,7 +56,7 @@ struct Shared {
     pending: Mutex<VecDeque<Weak<TcpStream>>>,
     /// Connections and greetings so far.
     count: AtomicU64,
-    teller: Sender<Event>,
+    teller: Sender<(SocketAddr, ClientEvent)>,
 }
 
 struct Entry {
@@ -71,11 +71,9 @@ impl Server {
         addresses: &[SocketAddr],
         limits: Limits,
         stop: Arc<AtomicBool>,
-    ) -> Result<Server, (SocketAddr, io::Error)> {
+    ) -> io::Result<Server> {
         let (teller, told) = channel();
-        let entries = addresses
-            .iter()
-            .map(|address| Entry::open(*address).map_err(|error| (*address, error)));
+        let entries = addresses.iter().map(|address| Entry::open(*address));
         Ok(Server {
             entries: entries.collect::<Result<_, _>>()?,
             shared: Arc::new(Shared {
@@ -108,10 +106,12 @@ impl Server {
     }
 
     /// Serves until it is to stop; then all tests end. No client is taken while an event is told.
-    pub fn serve(mut self, mut tell: impl FnMut(Event)) {
+    pub fn serve(mut self, mut tell: impl FnMut(SocketAddr, ClientEvent)) {
         while !self.shared.stop.load(Relaxed) {
             self.wait();
-            self.told.try_iter().for_each(&mut tell);
+            for (peer, event) in self.told.try_iter() {
+                tell(peer, event);
+            }
             for at in 0..self.entries.len() {
                 self.accept(at);
                 self.take_greetings(at);
@@ -121,7 +121,9 @@ impl Server {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-        self.told.try_iter().for_each(tell);
+        for (peer, event) in self.told.try_iter() {
+            tell(peer, event);
+        }
     }
 
     fn wait(&self) {
@@ -147,8 +149,8 @@ impl Server {
                 }
             };
             if let Err(error) = self.take(stream, peer) {
-                let reason = format!("this host cannot: {error}");
-                let _ = self.shared.teller.send(Event::Failed { peer, reason });
+                let failed = ClientEvent::Failed(format!("this host cannot: {error}"));
+                let _ = self.shared.teller.send((peer, failed));
             }
         }
     }
@@ -208,7 +210,8 @@ impl Server {
             }
             Err(error) => {
                 let refusal = Refusal::of_host(code::STREAM, "a UDP stream", &error);
-                let _ = self.shared.teller.send(Event::Refused { peer, refusal });
+                let refused = ClientEvent::Refused(refusal.rule);
+                let _ = self.shared.teller.send((peer, refused));
                 Vec::new()
             }
         }
@@ -228,7 +231,7 @@ impl Shared {
 
     /// Serves a connection, whatever it is.
     fn serve(&self, mut control: Control, number: u64, [local, peer]: [SocketAddr; 2]) {
-        let tell = |event| drop(self.teller.send(event));
+        let tell = |event| drop(self.teller.send((peer, event)));
         match self.open(&mut control, number, peer) {
             Ok(None) | Err(End::Lost(_)) => {}
             Ok(Some((cookie, params, admitted))) => {
@@ -249,7 +252,7 @@ impl Shared {
                     code => server_error(code, refusal.errno).to_vec(),
                 };
                 // It is told before the client can come again.
-                tell(Event::Refused { peer, refusal });
+                tell(ClientEvent::Refused(refusal.rule));
                 control.part(&last);
             }
         }
@@ -359,13 +362,13 @@ mod tests {
             flows: 1,
         };
         let server = Server::open(&[([127, 0, 0, 1], 0).into()], limits, stop.clone());
-        let server = server.unwrap_or_else(|(address, error)| panic!("{address}: {error}"));
+        let server = server.expect("it listens");
         let address = server.entries[0].address;
         let hold = Arc::<Mutex<()>>::default();
         let (held, holding) = (hold.clone(), hold.lock().expect("no test failed"));
         let serving = std::thread::spawn(move || {
             let mut count = 0;
-            server.serve(|_| {
+            server.serve(|_, _| {
                 let _waited = held.lock().expect("no test failed");
                 count += 1;
             });

@@ -9,18 +9,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use bitcost_model::client_event::ClientEvent;
 use bitcost_sys::socket::congestion_control;
 use bitcost_sys::thread::cpu_times;
 use rustix::net::{Shutdown, shutdown};
 
 use crate::control::{Control, Lost, STEP, unexpected};
-use crate::event::{Event, Stream, Test};
 use crate::flow::{Counted, Course, QUIET, Stage};
 use crate::limits::{Admitted, Limits, Meter};
+use crate::line;
 use crate::params::Params;
 use crate::protocol::{Cookie, Refusal, code, state, stream_id};
 use crate::registry::{Awaited, Registry};
-use crate::results::{Results, StreamResult};
+use crate::results::Results;
 use crate::{options, tcp, udp};
 
 /// Bytes of the stack of a thread; buffers are not on it.
@@ -57,27 +58,22 @@ impl From<Refusal> for End {
     }
 }
 
+/// A stream.
 struct Running {
-    receives: bool,
-    congestion: Option<String>,
     bytes: Arc<AtomicU64>,
     /// Its socket is open until the results are exchanged, so that no client sees its end before.
     thread: JoinHandle<io::Result<(Counted, OwnedFd)>>,
 }
 
 impl Session {
-    pub fn run(mut self, admitted: Admitted) -> Event {
-        let peer = self.peer;
+    pub fn run(mut self, admitted: Admitted) -> ClientEvent {
         let event = match self.test() {
-            Ok(test) => Event::Test(Box::new(test)),
+            Ok(line) => ClientEvent::Served(line),
             Err(End::Refused(refusal)) => {
                 self.control.refuse(&refusal);
-                Event::Refused { peer, refusal }
+                ClientEvent::Refused(refusal.rule)
             }
-            Err(End::Lost(lost)) => {
-                let reason = self.part_from(&lost);
-                Event::Failed { peer, reason }
-            }
+            Err(End::Lost(lost)) => ClientEvent::Failed(self.part_from(&lost)),
         };
         // Another client may take the place before the server's user reads of this one.
         drop(admitted);
@@ -96,39 +92,35 @@ impl Session {
         }
     }
 
-    fn test(&mut self) -> Result<Test, End> {
+    /// Makes the test; returns the line about it.
+    fn test(&mut self) -> Result<String, End> {
         let sockets = self.connect()?;
         let host = self.peer.ip().to_canonical();
         for socket in &sockets {
             options::set(socket, host, &self.params)?;
             options::set_timeouts(socket, QUIET).map_err(|error| stream_failed(&error))?;
         }
+        let tcp = sockets.first().filter(|_| !self.params.is_udp);
+        let congestion_used = tcp.and_then(|socket| congestion_control(socket).ok());
         self.control.send_state(state::TEST_START)?;
         self.control.send_state(state::TEST_RUNNING)?;
         let cpu_before = cpu_times();
         let course = Arc::new(Course::new(self.params.clone()));
-        let flows = self.start(&course, sockets)?;
+        let flows = start(&course, sockets)?;
         let ended = self.watch(&course, &flows);
         let took = course.started.elapsed();
         let omitted = Duration::from_secs(self.params.omit_seconds);
+        let seconds = took.saturating_sub(omitted).as_secs_f64();
         finish(&course, &flows);
-        let mut test = Test {
-            peer: self.peer,
-            params: self.params.clone(),
-            seconds: took.saturating_sub(omitted).as_secs_f64(),
-            streams: Vec::new(),
-            cpu_pct: [0.0; 3],
-            ended: None,
-        };
         let mut cpu = cpu_times();
         cpu.user_ns -= cpu_before.user_ns;
         cpu.kernel_ns -= cpu_before.kernel_ns;
-        let mut open = Vec::new();
-        for (index, flow) in flows.into_iter().enumerate() {
+        let (mut streams, mut open) = (Vec::new(), Vec::new());
+        for (flow, receives) in flows.into_iter().zip(self.params.receives()) {
             let ended = flow.thread.join();
             let ended = ended.unwrap_or_else(|_| Err(io::Error::other("its thread failed")));
             let (counted, socket) = ended.map_err(|error| stream_failed(&error))?;
-            if !flow.receives && !self.params.is_udp {
+            if !receives && !self.params.is_udp {
                 // Clients up to 3.15 wait for a whole block after the end of the test, or for the
                 // end of the stream. The client may have closed it.
                 let _ = shutdown(&socket, Shutdown::Write);
@@ -136,25 +128,28 @@ impl Session {
             open.push(socket);
             cpu.user_ns += counted.cpu.user_ns;
             cpu.kernel_ns += counted.cpu.kernel_ns;
-            let result = result(stream_id(index), &counted, test.seconds);
-            test.streams.push(Stream {
-                receives: flow.receives,
-                result,
-                congestion: flow.congestion,
-            });
+            streams.push(counted.result(stream_id(streams.len()), seconds));
         }
-        let share = |ns: u64| ns as f64 / took.as_nanos() as f64 * 100.0;
-        test.cpu_pct = [cpu.user_ns + cpu.kernel_ns, cpu.user_ns, cpu.kernel_ns].map(share);
-        let ended = ended.and_then(|()| Ok(self.exchange(&test)?));
-        test.ended = match ended {
-            Ok(()) => None,
+        let share = |ns: u64| Some(ns as f64 / took.as_nanos() as f64 * 100.0);
+        let sends_tcp = !self.params.is_udp && self.params.receives().contains(&false);
+        let results = Results {
+            cpu_util_total: share(cpu.user_ns + cpu.kernel_ns),
+            cpu_util_user: share(cpu.user_ns),
+            cpu_util_system: share(cpu.kernel_ns),
+            sender_has_retransmits: sends_tcp.then_some(1),
+            congestion_used,
+            streams,
+        };
+        let mut line = line::of_test(&self.params, seconds, &results.streams);
+        match ended.and_then(|()| Ok(self.exchange(&results)?)) {
+            Ok(()) => {}
             Err(End::Refused(refusal)) => {
                 self.control.refuse(&refusal);
-                Some(format!("ended: {}", refusal.rule))
+                line += &format!("; ended: {}", refusal.rule);
             }
-            Err(End::Lost(lost)) => Some(format!("ended: {}", self.part_from(&lost))),
-        };
-        Ok(test)
+            Err(End::Lost(lost)) => line += &format!("; ended: {}", self.part_from(&lost)),
+        }
+        Ok(line)
     }
 
     fn connect(&mut self) -> Result<Vec<OwnedFd>, End> {
@@ -200,38 +195,9 @@ impl Session {
         Ok(collected.into_iter().map(|(_, socket)| socket).collect())
     }
 
-    fn start(&self, course: &Arc<Course>, sockets: Vec<OwnedFd>) -> Result<Vec<Running>, End> {
-        let mut flows = Vec::new();
-        for (receives, socket) in self.params.receives().into_iter().zip(sockets) {
-            let congestion = match self.params.is_udp {
-                true => None,
-                false => congestion_control(&socket).ok(),
-            };
-            let bytes = Arc::<AtomicU64>::default();
-            let counted = Counted::new(course, bytes.clone());
-            let course_of_flow = course.clone();
-            let thread = Builder::new()
-                .stack_size(STACK_BYTES)
-                .spawn(move || flow(socket, receives, &course_of_flow, counted));
-            match thread {
-                Ok(thread) => flows.push(Running {
-                    receives,
-                    congestion,
-                    bytes,
-                    thread,
-                }),
-                Err(error) => {
-                    course.enter(Stage::Over);
-                    return Err(stream_failed(&error).into());
-                }
-            }
-        }
-        Ok(flows)
-    }
-
     /// Waits for the end of the test, and ends it where it breaks a rule.
     fn watch(&mut self, course: &Course, flows: &[Running]) -> Result<(), End> {
-        let mut meter = Meter::default();
+        let (mut meter, receives) = (Meter::default(), self.params.receives());
         loop {
             match self.control.byte()? {
                 Some(state::TEST_END) => return Ok(()),
@@ -241,37 +207,20 @@ impl Session {
                 Some(byte) => return Err(Lost::Closed(unexpected(byte)).into()),
                 None => {}
             }
-            let total = |receives| {
-                let flows = flows.iter().filter(|flow| flow.receives == receives);
-                flows.map(|flow| flow.bytes.load(Relaxed)).sum()
-            };
-            let bytes = [total(true), total(false)];
+            let mut bytes = [0; 2];
+            for (flow, receives) in flows.iter().zip(&receives) {
+                bytes[usize::from(*receives)] += flow.bytes.load(Relaxed);
+            }
             let time = course.started.elapsed();
             meter.judge(time, bytes, &self.params, &self.limits)?;
         }
     }
 
-    fn exchange(&mut self, test: &Test) -> Result<(), Lost> {
+    fn exchange(&mut self, results: &Results) -> Result<(), Lost> {
         self.control.send_state(state::EXCHANGE_RESULTS)?;
         let theirs = self.control.text()?;
         Results::read(&theirs).map_err(|why| Lost::Closed(why.0))?;
-        let sends = test.streams.iter().any(|stream| !stream.receives);
-        let mut streams = test.streams.iter();
-        let congestion_used = streams.find_map(|stream| stream.congestion.clone());
-        let [total, user, system] = test.cpu_pct;
-        let results = Results {
-            cpu_util_total: Some(total),
-            cpu_util_user: Some(user),
-            cpu_util_system: Some(system),
-            sender_has_retransmits: (sends && !self.params.is_udp).then_some(1),
-            congestion_used,
-            streams: test
-                .streams
-                .iter()
-                .map(|stream| stream.result.clone())
-                .collect(),
-        };
-        self.control.send_text(&results)?;
+        self.control.send_text(results)?;
         self.control.send_state(state::DISPLAY_RESULTS)?;
         match self.control.expect(state::IPERF_DONE) {
             // Both sides have all results.
@@ -279,6 +228,25 @@ impl Session {
             Err(stopped) => Err(stopped),
         }
     }
+}
+
+/// Starts a thread for each stream.
+fn start(course: &Arc<Course>, sockets: Vec<OwnedFd>) -> Result<Vec<Running>, End> {
+    let mut flows = Vec::new();
+    for (receives, socket) in course.params.receives().into_iter().zip(sockets) {
+        let bytes = Arc::<AtomicU64>::default();
+        let counted = Counted::new(course, bytes.clone());
+        let of_flow = course.clone();
+        let thread = Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn(move || flow(socket, receives, &of_flow, counted));
+        let thread = thread.map_err(|error| {
+            course.enter(Stage::Over);
+            stream_failed(&error)
+        })?;
+        flows.push(Running { bytes, thread });
+    }
+    Ok(flows)
 }
 
 /// Lets receivers take what is on its way, and ends all streams.
@@ -318,23 +286,6 @@ fn flow(
     };
     counted.cpu = cpu_times();
     Ok((counted, socket))
-}
-
-fn result(id: u64, counted: &Counted, seconds: f64) -> StreamResult {
-    let (all, omitted) = (counted.all, counted.omitted);
-    let retransmits = all.retransmits.zip(omitted.retransmits.or(Some(0)));
-    StreamResult {
-        id,
-        bytes: all.bytes - omitted.bytes,
-        retransmits: retransmits.map(|(all, omitted)| all.saturating_sub(omitted)),
-        jitter: all.jitter_ns.map(|ns| ns / 1e9),
-        errors: all.lost,
-        packets: all.packets,
-        omitted_errors: omitted.lost,
-        omitted_packets: omitted.packets,
-        start_time: 0,
-        end_time: seconds,
-    }
 }
 
 fn stream_failed(error: &io::Error) -> Refusal {

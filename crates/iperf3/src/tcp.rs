@@ -10,7 +10,8 @@ use bitcost_sys::tcp_info::TcpInfo;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::flow::{Counted, Counts, Course, Pacer, QUIET};
+use crate::flow::{Counted, Course, Pacer, QUIET};
+use crate::results::StreamResult;
 
 /// Receives until the test is over or the client closes the stream.
 pub fn receive(mut stream: &TcpStream, course: &Course, counted: &mut Counted) {
@@ -36,7 +37,7 @@ pub fn send(mut stream: &TcpStream, course: &Course, counted: &mut Counted) -> i
         .then(|| file_of(&block))
         .transpose()?;
     let mut pacer = Pacer::new(&course.params);
-    let retransmits = |counts: &mut Counts| counts.retransmits = retransmits(stream);
+    let retransmits = |counts: &mut StreamResult| counts.retransmits = retransmits(stream);
     'test: while course.is_running() {
         if let Some(pacer) = &mut pacer {
             pacer.wait(course);

@@ -69,10 +69,10 @@ pub fn receive(socket: &UdpSocket, course: &Course, counted: &mut Counted) {
             Err(_) => {}
         }
         counted.all.packets = arrivals.highest;
-        counted.note(|counts| counts.lost = arrivals.lost());
+        counted.note(|counts| counts.errors = arrivals.lost());
     }
-    counted.all.lost = arrivals.lost();
-    counted.all.jitter_ns = arrivals.jitter_ns;
+    counted.all.errors = arrivals.lost();
+    counted.all.jitter = arrivals.jitter_ns.map(|ns| ns / 1e9);
 }
 
 /// Sends until the client ends the test or has closed its socket.

@@ -9,6 +9,7 @@ mod words;
 
 pub mod as_map;
 pub mod buffers;
+pub mod client_event;
 pub mod conditions;
 pub mod constants;
 pub mod counters;

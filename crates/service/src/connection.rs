@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
+use bitcost_model::client_event::ClientEvent;
 use bitcost_sys::netlink::Rtnl;
 use bitcost_sys::process::{end, wait_readable};
 
@@ -20,7 +21,7 @@ use crate::places::{OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
 use crate::queue::Ticket;
 use crate::session;
-use crate::shared::{Event, Shared};
+use crate::shared::Shared;
 use crate::stream::{Until, outlast_outages};
 
 const ANSWER: Duration = Duration::from_secs(5);
@@ -132,7 +133,7 @@ impl Front {
     fn refuse(mut self, shared: &Shared, peer: SocketAddr, why: Refused) {
         let _ = self.answer(&Answer::Refused(why.clone()));
         drop(self);
-        shared.tell(Event::Refused { peer, why });
+        shared.tell(peer, ClientEvent::Refused(why.0));
     }
 }
 
@@ -161,7 +162,7 @@ pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listenin
                 ),
             };
             drop(socket);
-            return shared.tell(Event::Failed { peer, reason });
+            return shared.tell(peer, ClientEvent::Failed(reason));
         }
     };
     if let Err(why) = hello.and_then(|hello| shows_link(shared, &hello)) {

@@ -29,4 +29,4 @@ pub use key::OwnKey;
 pub use service::Service;
 #[doc(hidden)]
 pub use session::{Judge, Judged, REFUSED_MAX, SESSION_MAX, too_long};
-pub use shared::{AgentCommand, Event};
+pub use shared::AgentCommand;

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
+use bitcost_model::client_event::ClientEvent;
 use bitcost_sys::process::wait_ready;
 use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
@@ -19,7 +20,7 @@ use crate::key::OwnKey;
 use crate::places::{PLACES_MAX, Places};
 use crate::policy::Rules;
 use crate::queue::Queue;
-use crate::shared::{AgentCommand, Event, Shared};
+use crate::shared::{AgentCommand, Shared};
 
 const STACK: usize = 1 << 20;
 
@@ -65,22 +66,19 @@ impl Service {
     /// Listens at these addresses, at the port of the first.
     ///
     /// # Errors
-    /// With the protocol, when the port cannot be had for data, too.
-    pub fn open(addresses: &[SocketAddr]) -> Result<Service, (&'static str, io::Error)> {
+    /// Also when the port cannot be had for data.
+    pub fn open(addresses: &[SocketAddr]) -> io::Result<Service> {
         let mut listeners: Vec<TcpListener> = Vec::new();
         let mut port = None;
         for address in addresses {
             let address = SocketAddr::new(address.ip(), port.unwrap_or(address.port()));
-            let socket = bound(address, SocketType::STREAM, false);
-            let listening = socket.and_then(|socket| {
-                // From here on agents may listen beside it.
-                sockopt::set_socket_reuseport(&socket, true)?;
-                rustix::net::listen(&socket, BACKLOG)?;
-                Ok(TcpListener::from(socket))
-            });
-            let listener = listening.map_err(|error| ("TCP", error))?;
-            let address = listener.local_addr().map_err(|error| ("TCP", error))?;
-            bound(address, SocketType::DGRAM, false).map_err(|error| ("UDP", error))?;
+            let socket = bound(address, SocketType::STREAM, false)?;
+            // From here on agents may listen beside it.
+            sockopt::set_socket_reuseport(&socket, true)?;
+            rustix::net::listen(&socket, BACKLOG)?;
+            let listener = TcpListener::from(socket);
+            let address = listener.local_addr()?;
+            bound(address, SocketType::DGRAM, false)?;
             port = Some(address.port());
             listeners.push(listener);
         }
@@ -114,7 +112,7 @@ impl Service {
         agent: &AgentCommand,
         front: &StartFront,
         stop: &AtomicBool,
-        tell: &mut (dyn FnMut(Event) + Send),
+        tell: &mut (dyn FnMut(SocketAddr, ClientEvent) + Send),
     ) {
         let shared = &Shared {
             own,

@@ -10,15 +10,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bitcost_model::client_event::ClientEvent;
 use bitcost_model::harmless;
 use bitcost_model::protocol::{FRAME_BYTES_MAX, FailureCause, FromAgent, ToAgent};
+use bitcost_model::units::counted;
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::process::end;
 
 use crate::front::Channel;
 use crate::message::{Refused, frame, read_frame, refused};
 use crate::policy::Policy;
-use crate::shared::{Event, Shared};
+use crate::shared::Shared;
 
 /// Most messages of a session that are refused; one more ends it.
 pub const REFUSED_MAX: u32 = 64;
@@ -118,7 +120,7 @@ struct Session<'a, 'b> {
 
 /// Serves a client that has the host, until either side ends. The agent is gone when this returns.
 pub fn serve(shared: &Shared, peer: SocketAddr, policy: Policy, client: &Channel) {
-    shared.tell(Event::Began { peer });
+    shared.tell(peer, ClientEvent::Begins);
     let session = Session {
         shared,
         peer,
@@ -133,12 +135,11 @@ pub fn serve(shared: &Shared, peer: SocketAddr, policy: Policy, client: &Channel
         Ok(mut agent) => session.talk(&mut agent, Judge::new(policy)),
         Err(error) => Some(format!("cannot start an agent: {error}")),
     };
-    shared.tell(Event::Ended {
-        peer,
-        runs: session.started.into_inner(),
-        time: session.begun.elapsed(),
-        why,
-    });
+    let runs = counted(session.started.into_inner() as usize, "run");
+    let seconds = session.begun.elapsed().as_secs_f64();
+    let why = why.map_or(String::new(), |why| format!("; {why}"));
+    let line = format!("ends after {runs} in {seconds:.1} s{why}");
+    shared.tell(peer, ClientEvent::Served(line));
 }
 
 impl Session<'_, '_> {
@@ -201,8 +202,8 @@ impl Session<'_, '_> {
                 Judged::Refused(why) => {
                     let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
                     self.say(turn, &format!("the service refuses it: {why}"));
-                    let peer = self.peer;
-                    self.shared.tell(Event::Refused { peer, why });
+                    let refused = ClientEvent::Refused(why.0);
+                    self.shared.tell(self.peer, refused);
                 }
                 Judged::Last(why) => return Over::Service(why),
             }

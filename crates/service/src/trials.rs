@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
+use bitcost_model::client_event::ClientEvent;
 use bitcost_model::protocol::{FRAME_BYTES_MAX, ToAgent};
 
 use crate::address::HostPort;
@@ -24,7 +25,6 @@ use crate::message::{Answer, Hello, Refused, frame};
 use crate::policy::Rules;
 use crate::queue::WAITING_MAX;
 use crate::service::Service;
-use crate::shared::Event;
 use crate::stream::Secure;
 
 /// A service in a thread of the test.
@@ -57,7 +57,7 @@ impl Served {
         let serving = std::thread::spawn(move || {
             let mut events = Vec::new();
             let agent = || Command::new("cat");
-            let mut kept = |event: Event| {
+            let mut kept = |_, event: ClientEvent| {
                 let _waited = held.lock().expect("no test failed");
                 events.push(format!("{event:?}"));
             };
@@ -159,7 +159,7 @@ fn whoever_has_the_link_is_served_and_nobody_else() {
             .count()
     };
     assert_eq!(
-        (count(&events[0], "Began"), count(&events[1], "Began")),
+        (count(&events[0], "Begins"), count(&events[1], "Begins")),
         (2, 0)
     );
     assert_eq!(count(&events[0], "Refused"), 2);
@@ -305,7 +305,7 @@ fn a_handshake_that_is_cut_or_replayed_gives_nothing() {
     replay.write_all(&said).expect("sent");
     let _ = replay.read_to_end(&mut Vec::new());
     let events = served.stop();
-    let began = events.iter().filter(|event| event.starts_with("Began"));
+    let began = events.iter().filter(|event| event.starts_with("Begins"));
     assert_eq!(began.count(), 1, "{events:?}");
 }
 

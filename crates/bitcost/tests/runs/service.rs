@@ -174,7 +174,7 @@ fn one_link_and_one_command_at_each_host() {
     let has_secret = grep.args(["-rqF", secret]).arg(&kept).status();
     assert_eq!(has_secret.unwrap().code(), Some(1));
     let (printed, _) = server.stop();
-    assert!(printed.contains("served 7 runs in 7 sessions"), "{printed}");
+    assert!(printed.contains("served 7 tests"), "{printed}");
     // The link stays the same, until another one is requested.
     let mut again = Service::of(server.folder, Ipv4Addr::LOCALHOST.into(), &[], |_| {});
     let secrets = |link: &str| link.split_once('#').unwrap().1.to_owned();

@@ -1,49 +1,72 @@
 //! Where a service listens, and why it cannot.
 
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 
 use crate::failure::Failure;
 
+/// An address and a port; without the address those that a service has by default.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    pub host: Option<IpAddr>,
+    pub port: u16,
+}
+
+impl At {
+    /// Reads `ADDR`: an address, a port, or both.
+    pub fn parse(text: &str, default_port: u16) -> Result<At, String> {
+        if let Ok(port) = text.strip_prefix(':').unwrap_or(text).parse() {
+            return Ok(At { host: None, port });
+        }
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            let (host, port) = (Some(address.ip()), address.port());
+            return Ok(At { host, port });
+        }
+        let host = text.trim_start_matches('[').trim_end_matches(']').parse();
+        let (host, port) = (host.ok(), default_port);
+        host.map(|_| At { host, port }).ok_or_else(|| {
+            format!(
+                "`{text}` is neither an address nor a port; allowed: `10.0.0.1`, `10.0.0.1:{default_port}`, `[::]:{default_port}`, `:{default_port}`"
+            )
+        })
+    }
+
+    /// Listens there, or else at both of the default addresses, of which one is enough: hosts may be without IPv6.
+    pub fn open<S>(
+        self,
+        default: [IpAddr; 2],
+        open: impl Fn(&[SocketAddr]) -> io::Result<S>,
+    ) -> Result<S, Failure> {
+        let hosts = self.host.map_or(default.to_vec(), |host| vec![host]);
+        let at = |host| SocketAddr::new(host, self.port);
+        let addresses: Vec<SocketAddr> = hosts.into_iter().map(at).collect();
+        let opened = match open(&addresses) {
+            Err(error) if is_absent(&error) && addresses.len() > 1 => open(&addresses[..1]),
+            opened => opened,
+        };
+        opened.map_err(|error| cannot_listen(addresses[0], &error))
+    }
+}
+
 /// An address that cannot be used, with what to do.
-pub fn cannot_listen(protocol: &str, address: SocketAddr, error: &std::io::Error) -> Failure {
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
     let hint = match error.kind() {
-        std::io::ErrorKind::AddrInUse => {
+        ErrorKind::AddrInUse => {
             "; another program has it: end that one, or choose another port, as in `:7352`"
         }
-        std::io::ErrorKind::AddrNotAvailable => "; this host has no such address",
-        std::io::ErrorKind::PermissionDenied => "; ports below 1024 need privilege",
+        ErrorKind::AddrNotAvailable => "; this host has no such address",
+        ErrorKind::PermissionDenied => "; ports below 1024 need privilege",
         _ => "",
     };
     Failure::Environment(format!(
-        "cannot listen at {protocol} {}: {error}{hint}",
-        place(address)
+        "cannot listen at {} port {}, TCP and UDP: {error}{hint}",
+        address.ip(),
+        address.port()
     ))
 }
 
 /// Whether the host lacks an address, or a version of IP.
-pub fn is_absent(error: &std::io::Error) -> bool {
+fn is_absent(error: &io::Error) -> bool {
     // EAFNOSUPPORT has no kind.
-    error.kind() == std::io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(97)
-}
-
-/// Reads `ADDR`: an address, a port, or both. The address is absent where only a port is named.
-pub fn address(text: &str, default_port: u16) -> Result<(Option<IpAddr>, u16), String> {
-    if let Ok(port) = text.strip_prefix(':').unwrap_or(text).parse() {
-        return Ok((None, port));
-    }
-    if let Ok(address) = text.parse::<SocketAddr>() {
-        return Ok((Some(address.ip()), address.port()));
-    }
-    let host = text.trim_start_matches('[').trim_end_matches(']');
-    match host.parse() {
-        Ok(host) => Ok((Some(host), default_port)),
-        Err(_) => Err(format!(
-            "`{text}` is neither an address nor a port; allowed: `10.0.0.1`, `10.0.0.1:{default_port}`, `[::]:{default_port}`, `:{default_port}`"
-        )),
-    }
-}
-
-/// An address and a port, for people.
-pub fn place(address: SocketAddr) -> String {
-    format!("{} port {}", address.ip(), address.port())
+    error.kind() == ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(97)
 }

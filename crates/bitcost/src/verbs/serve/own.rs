@@ -1,26 +1,25 @@
 //! `bitcost serve`: the agent as a service.
 
 use std::ffi::OsStr;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 use bitcost_host::KNOBS;
 use bitcost_model::host_settings::STRESS;
-use bitcost_model::units::counted;
 use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::confine::give_up_rights;
 use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
-use bitcost_service::{Event, FRONT_VERB, OwnKey, Service, confined, front_of};
+use bitcost_service::{FRONT_VERB, OwnKey, Service, confined, front_of};
 use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
 
-use super::listening::{self, cannot_listen, is_absent};
+use super::listening::At;
 use super::log::Log;
 use crate::failure::Failure;
-use crate::signals::stop_on_signals;
 
 /// Where the service listens, and what it keeps and allows.
 #[derive(clap::Args)]
@@ -28,7 +27,7 @@ pub struct Place {
     /// Serve bitcost clients at ADDR: an address, a port, or both, such as `10.0.0.1`, `:7000` or
     /// `[::]:7351` [default: port 7351 of every address of this host]
     #[arg(value_name = "ADDR", value_parser = address)]
-    address: Option<(Option<IpAddr>, u16)>,
+    address: Option<At>,
     /// Make a new key and a new link; the link before is no longer served
     #[arg(long)]
     new_link: bool,
@@ -59,22 +58,6 @@ impl Place {
             }
         })
     }
-
-    /// Listens; a host may be without IPv6.
-    fn open(&self) -> Result<Service, Failure> {
-        let (host, port) = self.address.unwrap_or((None, PORT));
-        let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
-        let v6 = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
-        let opened = match host {
-            Some(host) => Service::open(&[SocketAddr::new(host, port)]),
-            None => match Service::open(&[v4, v6]) {
-                Err((_, error)) if is_absent(&error) => Service::open(&[v4]),
-                opened => opened,
-            },
-        };
-        let at = host.map_or(v4, |host| SocketAddr::new(host, port));
-        opened.map_err(|(protocol, error)| cannot_listen(protocol, at, &error))
-    }
 }
 
 /// The folder of the key among those that systemd gives, with colons between them: a unit whose
@@ -86,8 +69,8 @@ fn of_systemd(folders: &OsStr) -> Option<PathBuf> {
 }
 
 /// Reads `ADDR`; a port alone is that of every address.
-fn address(text: &str) -> Result<(Option<IpAddr>, u16), String> {
-    listening::address(text, PORT)
+fn address(text: &str) -> Result<At, String> {
+    At::parse(text, PORT)
 }
 
 /// A name of a setting of the host.
@@ -100,16 +83,18 @@ fn setting(text: &str) -> Result<String, String> {
     }
 }
 
-pub fn run(place: &Place, rules: Rules) -> Result<(), Failure> {
+pub fn run(place: &Place, rules: Rules, stop: &AtomicBool) -> Result<(), Failure> {
     let rules = Rules {
         settings: place.allow_settings.clone(),
         interfaces: place.interface.clone(),
         ..rules
     };
-    let stop = stop_on_signals()?;
-    // Where the limit cannot be raised, fewer connections are taken.
-    let _ = bitcost_sys::process::raise_open_files();
-    let service = place.open()?;
+    let any = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    let at = place.address.unwrap_or(At {
+        host: None,
+        port: PORT,
+    });
+    let service = at.open(any, Service::open)?;
     // The link before ends only where this service can be reached.
     let own = OwnKey::of_folder(&place.folder(), place.new_link)?;
     if place.allow_settings.is_empty() {
@@ -127,30 +112,10 @@ pub fn run(place: &Place, rules: Rules) -> Result<(), Failure> {
     log.message(&format!(
         "the process that reads what clients send: {confined}"
     ));
-    let (mut sessions, mut runs_of_all) = (0, 0);
-    let mut tell = |event| match event {
-        Event::Began { peer } => {
-            sessions += 1;
-            log.served(peer, "begins");
-        }
-        Event::Ended {
-            peer,
-            runs,
-            time,
-            why,
-        } => {
-            runs_of_all += runs as usize;
-            let (runs, seconds) = (counted(runs as usize, "run"), time.as_secs_f64());
-            let why = why.map_or(String::new(), |why| format!("; {why}"));
-            log.served(peer, &format!("ends after {runs} in {seconds:.1} s{why}"));
-        }
-        Event::Refused { peer, why } => log.refused(peer, why),
-        Event::Failed { peer, reason } => log.failed(peer, &reason),
-    };
     let agent = || of_this_program(&["agent", "--of-service"]);
-    service.serve((own, rules), &agent, &*front, &stop, &mut tell);
-    let (runs, sessions) = (counted(runs_of_all, "run"), counted(sessions, "session"));
-    log.finish(&format!("{runs} in {sessions}"));
+    let mut tell = |peer, event| log.tell(peer, event);
+    service.serve((own, rules), &agent, &*front, stop, &mut tell);
+    log.finish();
     Ok(())
 }
 
