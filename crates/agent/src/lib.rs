@@ -15,6 +15,9 @@ mod limits;
 mod measuring;
 mod output;
 mod place;
+mod policy;
+#[cfg(test)]
+mod policy_tests;
 mod profile;
 mod readings;
 mod receiving;
@@ -34,13 +37,15 @@ use std::io::{Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use bitcost_model::harmless;
 use bitcost_model::protocol::{Decoder, FrameError, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
 use bitcost_sys::clock::monotonic_ns;
 
 use crate::events::Command;
 pub use crate::journaling::Journaling;
 use crate::output::Output;
-pub use crate::place::{Parent, Place};
+pub use crate::place::Place;
+pub use crate::policy::Policy;
 use crate::refusal::Refusal;
 use crate::run::Run;
 pub use bitcost_probe::{Between, Node};
@@ -50,6 +55,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Messages of the controller that wait, besides one that is being read: more stay in the pipe. Each
 /// is as long as a frame at most.
 const WAITING_MAX: usize = 1;
+
+/// Most messages of a service's client that are refused; one more ends the agent.
+const REFUSED_MAX: u32 = 64;
+
+/// The most letters of a sentence about a refused message, which may quote it.
+const SENTENCE_LETTERS_MAX: usize = 500;
 
 /// The interval at which it is checked that the watchdog is alive.
 const LOOK: Duration = Duration::from_millis(500);
@@ -67,6 +78,8 @@ pub enum AgentError {
     /// The process that restores the host when this agent dies has ended.
     #[error("the watchdog of this host's settings has ended; traffic stopped and host restored")]
     WatchdogLost,
+    #[error("more than {REFUSED_MAX} messages were refused")]
+    Refused,
     #[error("the controller has read nothing for {} s; traffic stopped and host restored", .0.as_secs())]
     Unread(Duration),
 }
@@ -98,7 +111,7 @@ fn serve_to_end(
 ) -> Result<(), AgentError> {
     let inbox = read_messages(input);
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
-    let mut run = None;
+    let (mut run, mut refused) = (None, 0);
     loop {
         if journaling.is_lost() {
             drop(run.take());
@@ -107,6 +120,9 @@ fn serve_to_end(
         }
         match next(&inbox, &mut lease)? {
             Next::Message(message) => {
+                let Some(message) = allowed(message, &output, place, &mut refused)? else {
+                    continue;
+                };
                 if let ToAgent::Prepare(prepare) = &message {
                     lease = lease_of(prepare);
                 }
@@ -121,6 +137,42 @@ fn serve_to_end(
         // The watchdog ends an agent that hangs; this one ends itself when its lease does.
         journaling.renew();
     }
+}
+
+/// The message as the service that started this agent allows it. Where it does not, that is answered. The service reads of
+/// refusals, and of runs that start, on standard error.
+fn allowed(
+    message: ToAgent,
+    output: &Output,
+    place: &Place,
+    refused: &mut u32,
+) -> Result<Option<ToAgent>, AgentError> {
+    let Some(confinement) = &place.confinement else {
+        return Ok(Some(message));
+    };
+    match Policy(confinement).judge(message, monotonic_ns()) {
+        Ok(message) => {
+            if let ToAgent::Start(_) = message {
+                tell_service("run");
+            }
+            Ok(Some(message))
+        }
+        Err(_) if *refused == REFUSED_MAX => Err(AgentError::Refused),
+        Err(why) => {
+            *refused += 1;
+            let why: String = harmless(&why).chars().take(SENTENCE_LETTERS_MAX).collect();
+            let why = why.replace(char::is_control, " ");
+            tell_service(&format!("refused: {why}"));
+            let refusal = Refusal::from(format!("the service refuses it: {why}"));
+            output.send(&refusal.message());
+            Ok(None)
+        }
+    }
+}
+
+fn tell_service(line: &str) {
+    // A service that is gone has ended the input as well.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// The lease of an agent that plays this run. Where its controller is reached over a network, that may fail for as long as
@@ -164,7 +216,7 @@ fn next(
 fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, FrameError>> {
     let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
     std::thread::spawn(move || {
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::of_agent();
         let mut bytes = [0; 16 << 10];
         while let Ok(length @ 1..) = input.read(&mut bytes) {
             decoder.push(&bytes[..length]);

@@ -171,7 +171,7 @@ impl Endpoint {
         warden: &mut Option<Warden>,
     ) -> Result<EndpointRecord, Refusal> {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
-        let listening = setup::listen(&self.prepare)?;
+        let listening = setup::listen(&self.prepare, self.place.confinement.as_ref())?;
         self.output.send(&FromAgent::Listening {
             addresses: listening.addresses(),
             origin: self.place.origin.clone(),
@@ -199,7 +199,8 @@ impl Endpoint {
         );
         self.output.send(&FromAgent::Ready);
         let start = threads.await_start()?;
-        *warden = Warden::start(&self.prepare, &self.abort, start.begin_ns)?;
+        let confinement = self.place.confinement.clone();
+        *warden = Warden::start(confinement, &self.prepare, &self.abort, start.begin_ns)?;
         if first.conditions.is_bounded() {
             threads.enter(Phase::Measured);
         }

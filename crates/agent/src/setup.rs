@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Pacing};
+use bitcost_model::confinement::Confinement;
 use bitcost_model::protocol::{Addresses, Part, Prepare};
 use bitcost_model::record::{InEffect, Role};
 use bitcost_traffic::{End, Flow, FlowId, Listening, Ready};
@@ -34,8 +35,7 @@ struct Opening {
 
 /// Opens the sockets that every part needs before the other endpoint may connect. The service's parts share one for each
 /// protocol, because it has one port.
-pub fn listen(prepare: &Prepare) -> Result<Parts, Refusal> {
-    let service = prepare.confinement.as_ref();
+pub fn listen(prepare: &Prepare, service: Option<&Confinement>) -> Result<Parts, Refusal> {
     let mut opened = Parts {
         parts: Vec::new(),
         sockets: Vec::new(),

@@ -9,7 +9,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use bitcost_model::protocol::{Confinement, FailureCause, Prepare};
+use bitcost_model::confinement::{Confinement, Rules};
+use bitcost_model::protocol::{FailureCause, Prepare};
 use bitcost_sys::clock::monotonic_ns;
 
 use crate::abort::Abort;
@@ -36,11 +37,12 @@ pub struct Warden {
 impl Warden {
     /// Watches a run whose first message is due at `begin_ns`; absent where nothing confines it.
     pub fn start(
+        confinement: Option<Confinement>,
         prepare: &Prepare,
         abort: &Abort,
         begin_ns: u64,
     ) -> Result<Option<Warden>, Refusal> {
-        let Some(confinement) = prepare.confinement.clone() else {
+        let Some(Confinement { rules, .. }) = confinement else {
             return Ok(None);
         };
         let bursts = prepare
@@ -49,7 +51,7 @@ impl Warden {
             .map(|part| part.conditions.burst_bytes());
         let limits = Limits {
             burst_bytes: bursts.fold(0, u64::saturating_add),
-            confinement,
+            rules,
         };
         let wait = Duration::from_nanos(begin_ns.saturating_sub(monotonic_ns()));
         let begin = Instant::now() + wait;
@@ -70,7 +72,7 @@ impl Warden {
 }
 
 struct Limits {
-    confinement: Confinement,
+    rules: Rules,
     /// The user data that the parts send at once.
     burst_bytes: u64,
 }
@@ -101,7 +103,7 @@ impl Limits {
         unsent: impl FnOnce() -> u64,
     ) -> Option<Refusal> {
         let seconds = elapsed.as_secs_f64();
-        let longest_s = self.confinement.max_duration_s;
+        let longest_s = self.rules.max_duration_s;
         if elapsed > Duration::from_secs(longest_s.into()) + AFTER {
             return Some(Refusal {
                 reason: format!(
@@ -110,7 +112,7 @@ impl Limits {
                 cause: FailureCause::MaxDuration,
             });
         }
-        let rate = self.confinement.max_rate_bps?;
+        let rate = self.rules.max_rate_bps?;
         let most =
             rate as f64 / 8.0 * (elapsed + AHEAD).as_secs_f64() + 2.0 * self.burst_bytes as f64;
         let is_over = |bytes: u64| bytes as f64 > most;
@@ -124,7 +126,7 @@ impl Limits {
 
     /// The time until this many bytes are within the rate on average.
     fn too_early(&self, bytes: u64, elapsed: Duration) -> Duration {
-        let Some(rate) = self.confinement.max_rate_bps else {
+        let Some(rate) = self.rules.max_rate_bps else {
             return Duration::ZERO;
         };
         let seconds = bytes as f64 * 8.0 / rate.max(1) as f64;
@@ -142,11 +144,10 @@ mod tests {
     /// 1 Mbit/s for at most a minute, in bursts of 1000 bytes.
     fn limits() -> Limits {
         Limits {
-            confinement: Confinement {
-                peer: [192, 0, 2, 1].into(),
-                listening: "192.0.2.2:7351".parse().expect("an address"),
+            rules: Rules {
                 max_rate_bps: Some(1_000_000),
                 max_duration_s: 60,
+                ..Rules::default()
             },
             burst_bytes: 1000,
         }
@@ -168,7 +169,7 @@ mod tests {
         assert!(said.starts_with("max-duration is 60 s"), "{said}");
         assert_eq!(rule.cause, FailureCause::MaxDuration);
         let mut unlimited = limits();
-        unlimited.confinement.max_rate_bps = None;
+        unlimited.rules.max_rate_bps = None;
         assert_eq!(unlimited.broken(u64::MAX, SECOND, || 0), None);
     }
 

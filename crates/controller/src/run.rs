@@ -147,7 +147,6 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
             parts,
             receiving: endpoint.receiving,
             peer,
-            confinement: None,
             is_remote,
             is_profiled: pair.is_profiled[host as usize],
             discards: pair.discards,

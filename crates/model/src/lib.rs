@@ -11,6 +11,7 @@ pub mod as_map;
 pub mod buffers;
 pub mod client_event;
 pub mod conditions;
+pub mod confinement;
 pub mod constants;
 pub mod counters;
 pub mod cpu_list;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
 use bitcost_model::client_event::ClientEvent;
+use bitcost_model::confinement::Confinement;
 use bitcost_sys::netlink::Rtnl;
 use bitcost_sys::process::{end, wait_readable};
 
@@ -18,7 +19,6 @@ use crate::key::OwnKey;
 use crate::link::{Fingerprint, LinkToken};
 use crate::message::{Answer, Hello, Refused, clean_line, frame, read_frame};
 use crate::places::{OF_NETWORK_MAX, PLACES_MAX};
-use crate::policy::Policy;
 use crate::queue::Ticket;
 use crate::session;
 use crate::shared::Shared;
@@ -182,14 +182,14 @@ pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listenin
         .and_then(|()| front.channel.set_nonblocking(false));
     // A client that leaves while it waits is no event.
     if welcome.is_ok() {
-        let policy = Policy {
+        let to = Confinement {
             rules: shared.rules.clone(),
             peer: from,
             local: to,
             listening,
             device,
         };
-        session::serve(shared, peer, policy, &front.channel);
+        session::serve(shared, peer, &to, &front.channel);
     }
 }
 

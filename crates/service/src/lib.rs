@@ -10,9 +10,6 @@ mod key;
 pub mod link;
 pub mod message;
 mod places;
-pub mod policy;
-#[cfg(test)]
-mod policy_tests;
 mod queue;
 mod relay;
 mod service;
@@ -27,6 +24,4 @@ pub use connection::{confined, front_of};
 pub use front::{FRONT_VERB, main as front};
 pub use key::OwnKey;
 pub use service::Service;
-#[doc(hidden)]
-pub use session::{Judge, Judged, REFUSED_MAX, SESSION_MAX, too_long};
 pub use shared::AgentCommand;

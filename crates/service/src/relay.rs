@@ -46,8 +46,10 @@ pub fn relay(
             let _ = Until(&mut output, until).write_all(&inward);
         }
         End::Process => {
+            // One that takes no more may have yet to say why.
             let mut said = peer.send(&[], until);
-            while let (Ok(()), Ok(length @ 1..)) = (&said, input.read(&mut bytes)) {
+            let mut next = |bytes: &mut [u8]| Until(&mut input, until).read(bytes);
+            while let (Ok(()), Ok(length @ 1..)) = (&said, next(&mut bytes)) {
                 said = peer.send(&bytes[..length], until);
             }
         }

@@ -9,6 +9,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use bitcost_model::client_event::ClientEvent;
+use bitcost_model::confinement::Rules;
 use bitcost_sys::process::wait_ready;
 use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
@@ -18,7 +19,6 @@ use crate::connection;
 use crate::front::StartFront;
 use crate::key::OwnKey;
 use crate::places::{PLACES_MAX, Places};
-use crate::policy::Rules;
 use crate::queue::Queue;
 use crate::shared::{AgentCommand, Shared};
 

@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bitcost_model::client_event::ClientEvent;
+use bitcost_model::confinement::{Confinement, Rules};
 
 use crate::front::StartFront;
 use crate::key::OwnKey;
 use crate::places::Places;
-use crate::policy::Rules;
 use crate::queue::Queue;
 
-/// Makes the command that starts an agent on its standard input and output.
-pub type AgentCommand = dyn Fn() -> Command + Sync;
+/// Makes the command that starts an agent, held to this, on its standard input and output. On standard error it says `run` for
+/// each run that it starts, `refused: ` and why for each message that it refuses, and at last why it ends, unless its client
+/// ended it.
+pub type AgentCommand = dyn Fn(&Confinement) -> Command + Sync;
 
 /// What all connections of a service share.
 pub struct Shared<'a> {

@@ -7,7 +7,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::protocol::{Confinement, Peer};
+use bitcost_model::confinement::Confinement;
+use bitcost_model::protocol::Peer;
 use bitcost_model::record::{FlowRecord, Role, SocketSizes};
 use rustix::net::sockopt;
 

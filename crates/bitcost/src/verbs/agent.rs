@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-use bitcost_agent::{Between, Journaling, Node, Parent, Place};
+use bitcost_agent::{Between, Journaling, Node, Place};
 
 use bitcost_execute::hosts::kubernetes::hold;
 use bitcost_execute::{hosts, identity};
+use bitcost_model::confinement::Confinement;
 use bitcost_service::client::{self, Carried};
 use bitcost_service::link::{LINK_VARIABLE, Link};
 
@@ -33,9 +34,9 @@ pub struct Arguments {
     /// environment
     #[arg(long, hide = true, conflicts_with_all = ["in_lab", "between", "emulators", "iperf3", "identify"])]
     pub at_service: bool,
-    /// A service, which also starts agents of other clients, started this one
-    #[arg(long, hide = true, conflicts_with = "at_service")]
-    pub of_service: bool,
+    /// What the service that started this agent holds it to
+    #[arg(long, hide = true, value_name = "JSON", value_parser = confinement, conflicts_with = "at_service")]
+    pub of_service: Option<Confinement>,
     /// Play the endpoint of the iperf3 server at this address, by speaking with it
     #[arg(long, hide = true, value_name = "ADDR")]
     pub iperf3: Option<SocketAddr>,
@@ -45,6 +46,10 @@ pub struct Arguments {
     /// Print which program this is, and nothing else
     #[arg(long, hide = true)]
     pub identify: bool,
+}
+
+fn confinement(text: &str) -> Result<Confinement, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 fn node(text: &str) -> Result<Node, String> {
@@ -85,11 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         emulators: arguments.emulators.clone(),
         lab: std::env::var_os(bitcost_lab::inside::STATE).map(Into::into),
     };
-    let parent = match arguments.of_service {
-        true => Parent::Service,
-        false => Parent::Controller,
-    };
-    let place = Place::of(parent, between);
+    let place = Place::of(arguments.of_service.clone(), between);
     bitcost_agent::serve(std::io::stdin(), std::io::stdout(), &journaling, &place)
         .map_err(|error| Failure::Environment(error.to_string()))
 }

@@ -124,8 +124,9 @@ fn refused_messages_take_no_memory() {
     }
     server.tested("tcp -n 1M");
     assert_small(&server);
-    let (_, errors) = server.stop();
+    let (printed, errors) = server.stop();
     assert!(errors.contains("interface: lo"), "{errors}");
+    assert_says(&printed, &["more than 64 messages were refused"]);
 }
 
 fn eight_clients_that_wait_vanish_at_once() {

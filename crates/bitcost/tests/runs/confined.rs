@@ -12,7 +12,7 @@ use crate::agent_process::AgentProcess;
 use crate::service::{Service, said};
 
 bitcost_testkit::trials! {
-    PrivateNetwork: unused_fields_are_refused, a_sender_over_its_rate_is_ended, other_interfaces_are_refused;
+    PrivateNetwork: unused_fields_are_refused, what_is_no_message_ends_the_session, a_sender_over_its_rate_is_ended, other_interfaces_are_refused;
 }
 
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -34,7 +34,6 @@ pub fn receiving(conditions: Conditions, device: &str, at: Ipv4Addr) -> Prepare 
         }],
         receiving: None,
         peer: Peer::Bitcost,
-        confinement: None,
         is_profiled: false,
         discards: false,
         is_remote: false,
@@ -99,6 +98,32 @@ fn unused_fields_are_refused() {
     let refusal = served.1.refusal(&prepare);
     assert!(refusal.contains(rule), "{refusal}");
     assert_goes_on(served, &[rule]);
+}
+
+fn what_is_no_message_ends_the_session() {
+    let served = service_with(&[]);
+    let deep = [
+        &500_000_u32.to_be_bytes()[..],
+        "[".repeat(500_000).as_bytes(),
+    ]
+    .concat();
+    let unknown = br#"{"to_agent":"shell","line":"id"}"#;
+    let unknown = [&(unknown.len() as u32).to_be_bytes()[..], unknown].concat();
+    let oversize = (2_u32 << 20).to_be_bytes().to_vec();
+    for (bytes, says) in [
+        (deep, "not a control message"),
+        (oversize, "a frame of 2097152 bytes; at most 1048576"),
+        (unknown, "not a control message"),
+    ] {
+        let mut client = served.0.speaking();
+        client.write(&bytes);
+        let is_end = |message: &FromAgent| matches!(message, FromAgent::Failed { .. });
+        let end = client.until("the end", is_end);
+        assert!(format!("{end:?}").contains(says), "{end:?}");
+        drop(client.input.take());
+        client.child.wait().unwrap();
+    }
+    assert_goes_on(served, &[]);
 }
 
 /// Starts the run that is prepared and returns how the service ended it, while `send` sends.

@@ -23,7 +23,6 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
         parts: Vec::new(),
         receiving: None,
         peer: bitcost_model::protocol::Peer::Bitcost,
-        confinement: None,
         is_profiled: false,
         discards: false,
         is_remote: false,

@@ -33,7 +33,7 @@ pub fn serve(
         test: None,
     };
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::of_agent();
     let mut bytes = [0; 16 << 10];
     loop {
         let left = lease.left(monotonic_ns()).ok_or_else(|| {

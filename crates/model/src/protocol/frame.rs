@@ -93,9 +93,19 @@ pub struct Decoder {
     bytes: Vec<u8>,
     /// Whether a whole message has been received.
     is_greeted: bool,
+    /// Whether no message may be a record.
+    is_of_agent: bool,
 }
 
 impl Decoder {
+    /// Of what an agent receives, which is never compressed.
+    pub fn of_agent() -> Decoder {
+        Decoder {
+            is_of_agent: true,
+            ..Decoder::default()
+        }
+    }
+
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -113,7 +123,10 @@ impl Decoder {
             ));
         }
         // Whether it is compressed is known only after its first byte has arrived.
-        let is_compressed = self.bytes.get(4).map(|first| *first == COMPRESSED);
+        let is_compressed = match self.is_of_agent {
+            true => Some(false),
+            false => self.bytes.get(4).map(|first| *first == COMPRESSED),
+        };
         let most = match is_compressed {
             Some(false) => FRAME_BYTES_MAX,
             _ => RECORD_BYTES_MAX,

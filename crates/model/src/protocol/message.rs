@@ -5,7 +5,6 @@ use std::net::{IpAddr, SocketAddr};
 use crate::conditions::Conditions;
 use crate::constants::HostConstants;
 use crate::machine::HostDescription;
-use crate::protocol::Confinement;
 use crate::record::{EndpointRecord, IdleBaseline, Role, Sample};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -54,9 +53,6 @@ pub struct Prepare {
     pub receiving: Option<Receiving>,
     #[serde(default, skip_serializing_if = "Peer::is_bitcost")]
     pub peer: Peer,
-    /// What the service that started the agent holds the run to; absent where none did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confinement: Option<Confinement>,
     /// Whether the controller is reached over a network, which may fail for as long as the run waits for data: the agent's
     /// lease is that long.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -254,9 +250,9 @@ pub enum FromAgent {
 pub enum FailureCause {
     /// The host lacks something that was requested: a module of the kernel, a right, an open port.
     HostLacks,
-    /// The run moved more than its [`Confinement`] allows.
+    /// The run moved more than the service allows.
     MaxRate,
-    /// The run lasted longer than its [`Confinement`] allows.
+    /// The run lasted longer than the service allows.
     MaxDuration,
     Other,
 }

@@ -5,13 +5,11 @@
 //! carries [`PROTOCOL`], and two programs with different versions end the connection with an error
 //! that says so.
 
-mod confinement;
 mod frame;
 mod lease;
 mod message;
 pub mod reach;
 
-pub use confinement::Confinement;
 pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, RECORD_BYTES_MAX, encode};
 pub use lease::Lease;
 pub use message::{

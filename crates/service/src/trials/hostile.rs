@@ -5,40 +5,13 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcost_model::protocol::{FRAME_BYTES_MAX, ToAgent};
+use bitcost_model::protocol::ToAgent;
 use rustls::ClientConnection;
 
 use super::{Served, soon};
 use crate::message::frame;
-use crate::session::REFUSED_MAX;
 use crate::stream::Secure;
 use crate::tls;
-
-#[test]
-fn a_thousand_refused_messages_end_the_session() {
-    let served = Served::start();
-    let mut opened = served.next_client();
-    // A sentence that quotes what was sent is cut.
-    let long = frame(&ToAgent::Describe {
-        device: "../".repeat(10_000),
-    });
-    for _ in 0..1000 {
-        // The service may have ended the session.
-        let _ = opened.send(&long, soon());
-    }
-    let mut answers = Vec::new();
-    while let Ok(text) = opened.message(FRAME_BYTES_MAX, soon()) {
-        answers.push(String::from_utf8_lossy(&text).into_owned());
-    }
-    assert!(answers.len() <= REFUSED_MAX as usize + 1);
-    assert!(answers.iter().all(|answer| answer.len() < 4096));
-    drop(served.next_client());
-    let events = served.stop();
-    let is_named = |event: &String| event.contains("more than 64 messages were refused");
-    assert!(events.iter().any(is_named), "{events:?}");
-    let refused = events.iter().filter(|event| event.starts_with("Refused"));
-    assert_eq!(refused.count(), REFUSED_MAX as usize);
-}
 
 #[test]
 fn a_client_that_reads_nothing_is_read_no_further() {

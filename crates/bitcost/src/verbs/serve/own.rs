@@ -8,11 +8,11 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_host::KNOBS;
+use bitcost_model::confinement::{Confinement, Rules};
 use bitcost_model::host_settings::STRESS;
 use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::confine::give_up_rights;
 use bitcost_service::link::Link;
-use bitcost_service::policy::Rules;
 use bitcost_service::{FRONT_VERB, OwnKey, Service, confined, front_of};
 use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
@@ -112,7 +112,10 @@ pub fn run(place: &Place, rules: Rules, stop: &AtomicBool) -> Result<(), Failure
     log.message(&format!(
         "the process that reads what clients send: {confined}"
     ));
-    let agent = || of_this_program(&["agent", "--of-service"]);
+    let agent = |to: &Confinement| {
+        let to = serde_json::to_string(to).unwrap_or_default();
+        of_this_program(&["agent", "--of-service", &to])
+    };
     let mut tell = |peer, event| log.tell(peer, event);
     service.serve((own, rules), &agent, &*front, stop, &mut tell);
     log.finish();

@@ -1,18 +1,15 @@
-//! Whether a message of a client may go to the agent. What no rule allows is refused, with the name
+//! What the client of a service may ask of the agent. What no rule allows is refused, with the name
 //! of the rule and the value that it forbids.
 
 use std::fmt::{Arguments, Display};
-use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
+use bitcost_model::confinement::Confinement;
 use bitcost_model::host_settings::HostSetting;
-use bitcost_model::protocol::{Confinement, Part, Prepare, ToAgent};
+use bitcost_model::protocol::{Part, Prepare, ToAgent};
 use bitcost_model::record::Role;
 use bitcost_model::units::counted;
-use serde::{Deserialize, Serialize};
-
-use crate::message::Refused;
 
 /// The longest time between a message that starts a run and the run's first message.
 const BEFORE_BEGIN: Duration = Duration::from_secs(60);
@@ -28,70 +25,27 @@ const BURST: Duration = Duration::from_secs(4);
 /// The largest MTU of an interface, that of loopback, in bytes.
 const MTU_MAX: u32 = 65_536;
 
-/// What the service allows, the same for everybody who has its link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Rules {
-    /// Settings of the host that tests may change; none by default.
-    pub settings: Vec<String>,
-    /// Interfaces that tests may name; empty: that of the route to the client alone.
-    pub interfaces: Vec<String>,
-    /// Highest rate of a test over all of its flows and directions, in bit/s; tests must then name
-    /// one. Absent: not limited.
-    pub max_rate_bps: Option<u64>,
-    /// Longest run with its warm-up, in seconds.
-    pub max_duration_s: u32,
-    pub max_flows: u32,
-}
+/// Judges the messages of a client.
+pub struct Policy<'a>(pub &'a Confinement);
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
-            settings: Vec::new(),
-            interfaces: Vec::new(),
-            max_rate_bps: None,
-            max_duration_s: 600,
-            max_flows: 128,
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Policy {
-    pub rules: Rules,
-    /// The address from which the client showed the link.
-    pub peer: IpAddr,
-    /// The address of this host that the client reached.
-    pub local: IpAddr,
-    /// Where the service listens for clients such as this one.
-    pub listening: SocketAddr,
-    pub device: String,
-}
-
-impl Policy {
-    /// Judges one message; returns what the agent is told: the same, with what the rules hold a run
-    /// to. `now_ns` is the agent's monotonic clock.
-    pub fn judge(&self, mut message: ToAgent, now_ns: u64) -> Result<ToAgent, Refused> {
+impl Policy<'_> {
+    /// Judges one message; returns what it becomes: the same, with addresses as they are here. `now_ns` is the agent's
+    /// monotonic clock.
+    pub fn judge(&self, mut message: ToAgent, now_ns: u64) -> Result<ToAgent, String> {
         self.check(&message, now_ns)?;
         match &mut message {
             // A client behind another's address does not know how it is seen here.
-            ToAgent::Route { to } if to.is_unspecified() => *to = self.peer,
+            ToAgent::Route { to } if to.is_unspecified() => *to = self.0.peer,
             _ => {}
         }
         if let ToAgent::Prepare(prepare) = &mut message {
             let parts = prepare.parts.iter_mut();
-            parts.for_each(|part| part.listen_on = Some(self.local));
-            prepare.confinement = Some(Confinement {
-                peer: self.peer,
-                listening: self.listening,
-                max_rate_bps: self.rules.max_rate_bps,
-                max_duration_s: self.rules.max_duration_s,
-            });
+            parts.for_each(|part| part.listen_on = Some(self.0.local));
         }
         Ok(message)
     }
 
-    fn check(&self, message: &ToAgent, now_ns: u64) -> Result<(), Refused> {
+    fn check(&self, message: &ToAgent, now_ns: u64) -> Result<(), String> {
         match message {
             ToAgent::Hello { .. }
             | ToAgent::Clock
@@ -105,7 +59,7 @@ impl Policy {
                 self.interface(device)
             }
             ToAgent::Route { to } => {
-                let known = [self.peer, self.local];
+                let known = [self.0.peer, self.0.local];
                 let rule =
                     format_args!("routes are reported only to {} and {}", known[0], known[1]);
                 let is_known = to.is_unspecified() || known.contains(&to.to_canonical());
@@ -130,9 +84,9 @@ impl Policy {
         }
     }
 
-    fn interface(&self, device: &str) -> Result<(), Refused> {
-        let allowed = match &self.rules.interfaces[..] {
-            [] => std::slice::from_ref(&self.device),
+    fn interface(&self, device: &str) -> Result<(), String> {
+        let allowed = match &self.0.rules.interfaces[..] {
+            [] => std::slice::from_ref(&self.0.device),
             named => named,
         };
         let is_allowed = allowed.iter().any(|name| name == device);
@@ -141,7 +95,7 @@ impl Policy {
         require(is_allowed, rule, format_args!("{shown:?}"))
     }
 
-    fn prepare(&self, prepare: &Prepare) -> Result<(), Refused> {
+    fn prepare(&self, prepare: &Prepare) -> Result<(), String> {
         self.interface(&prepare.device)?;
         let is_of_lab = prepare.receiving.is_some()
             || prepare.peer_cpu.is_some()
@@ -165,7 +119,7 @@ impl Policy {
             .iter()
             .map(|part| u64::from(part.conditions.flows))
             .sum();
-        let most = self.rules.max_flows;
+        let most = self.0.rules.max_flows;
         let requested = counted(flows as usize, "flow");
         let rule = format_args!("max-flows is {most}");
         require(flows <= most.into(), rule, requested)?;
@@ -176,8 +130,8 @@ impl Policy {
         self.rate(prepare)
     }
 
-    fn settings(&self, part: &Part) -> Result<(), Refused> {
-        let allowed = &self.rules.settings;
+    fn settings(&self, part: &Part) -> Result<(), String> {
+        let allowed = &self.0.rules.settings;
         let requested = part.conditions.changed_settings(part.role);
         let is_forbidden = |name: &&&str| allowed.iter().all(|allowed| allowed != *name);
         let Some(forbidden) = requested.iter().find(is_forbidden) else {
@@ -192,14 +146,14 @@ impl Policy {
         Err(refused(rule, format_args!("{shown:?}")))
     }
 
-    fn conditions(&self, conditions: &Conditions) -> Result<(), Refused> {
+    fn conditions(&self, conditions: &Conditions) -> Result<(), String> {
         require(
             conditions.background.is_empty(),
             format_args!("the parts of a run may not have parts"),
             "parts inside of a part",
         )?;
         // What a study's plan may ask for; the MTU of the path is known to the planner alone.
-        let request = |reason: &dyn Display| Refused(format!("a test must be possible: {reason}"));
+        let request = |reason: &dyn Display| format!("a test must be possible: {reason}");
         conditions.check_bounds().map_err(|why| request(&why))?;
         conditions.check(MTU_MAX).map_err(|why| request(&why))?;
         if conditions.is_bounded() {
@@ -216,14 +170,14 @@ impl Policy {
         )
     }
 
-    fn subjects(&self, part: &Part) -> Result<(), Refused> {
+    fn subjects(&self, part: &Part) -> Result<(), String> {
         let host = part.conditions.direction.role_of(part.role);
         let here = part.conditions.of_host(host);
         here.filter_map(HostSetting::interface)
             .try_for_each(|interface| self.interface(interface))
     }
 
-    fn place(&self, part: &Part) -> Result<(), Refused> {
+    fn place(&self, part: &Part) -> Result<(), String> {
         let places = &part.conditions.places;
         let own = places.end(part.role);
         own.device
@@ -238,7 +192,7 @@ impl Policy {
         let named = [&places.sender, &places.receiver].map(|end| end.ports.is_some());
         let rule = format_args!(
             "data come to the service's own port, {}",
-            self.listening.port()
+            self.0.listening.port()
         );
         require(
             named == [false; 2] || part.role == Role::Receiver && !named[1],
@@ -248,11 +202,11 @@ impl Policy {
     }
 
     fn duration(&self) -> Duration {
-        Duration::from_secs(self.rules.max_duration_s.into())
+        Duration::from_secs(self.0.rules.max_duration_s.into())
     }
 
-    fn rate(&self, prepare: &Prepare) -> Result<(), Refused> {
-        let Some(most) = self.rules.max_rate_bps else {
+    fn rate(&self, prepare: &Prepare) -> Result<(), String> {
+        let Some(most) = self.0.rules.max_rate_bps else {
             return Ok(());
         };
         let mut sum = 0.0;
@@ -276,11 +230,11 @@ impl Policy {
     }
 }
 
-fn refused(rule: Arguments<'_>, requested: impl Display) -> Refused {
-    Refused(format!("{rule}; requested {requested}"))
+fn refused(rule: Arguments<'_>, requested: impl Display) -> String {
+    format!("{rule}; requested {requested}")
 }
 
-fn require(holds: bool, rule: Arguments<'_>, requested: impl Display) -> Result<(), Refused> {
+fn require(holds: bool, rule: Arguments<'_>, requested: impl Display) -> Result<(), String> {
     holds.then_some(()).ok_or_else(|| refused(rule, requested))
 }
 
@@ -301,7 +255,7 @@ fn buffers(conditions: &Conditions) -> u64 {
 }
 
 /// Whoever samples the CPUs sees what all programs of the host do.
-fn profile(is_requested: bool) -> Result<(), Refused> {
+fn profile(is_requested: bool) -> Result<(), String> {
     let rule = format_args!("a service is not profiled");
     require(!is_requested, rule, "--profile")
 }
