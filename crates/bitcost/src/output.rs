@@ -23,7 +23,7 @@ pub fn columns() -> Option<u16> {
 
 /// Writes a file with this content, completely or not at all; a link is not followed.
 pub fn file(path: &Path, content: &[u8], option: &str) -> Result<(), Failure> {
-    replace(path, content).map_err(|error| {
+    replace(path, content, 0o666).map_err(|error| {
         Failure::Environment(format!(
             "cannot write {}: {error}; choose another place with {option}",
             path.display()

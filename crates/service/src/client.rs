@@ -15,11 +15,11 @@ use bitcost_sys::socket::{TCP_MAXSEG, set_int};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
-use rustls::ClientConnection;
+use rustls::{AlertDescription, ClientConnection};
 
 use crate::address::HostPort;
 use crate::link::Link;
-use crate::message::{Answer, Hello, frame};
+use crate::message::{Answer, frame};
 use crate::relay::{End, relay};
 use crate::stream::{Secure, outlast_outages};
 use crate::tls;
@@ -98,7 +98,7 @@ fn turn(
     tell: &mut dyn FnMut(&str),
 ) -> Result<Secure, Unreached> {
     let attempt = || {
-        let mut service = open(link, &frame(&Hello::new(link.token)), resolve)?;
+        let mut service = open(link, &frame(&link.token.letters()), resolve)?;
         Ok((answer(&mut service)?, service))
     };
     let mut number = 1;
@@ -194,6 +194,9 @@ fn unreached(error: &io::Error, late: &str) -> Unreached {
         (_, Some(rustls::Error::InvalidCertificate(_))) => Unreached::Not(
             "its key is not the one of the link: another service answers there, or it has a new link".to_owned(),
         ),
+        (_, Some(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol))) => {
+            Unreached::Not("it is another version of bitcost: use the same on both hosts".to_owned())
+        }
         (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
             Unreached::Busy
         }

@@ -17,7 +17,7 @@ use bitcost_sys::process::{end, wait_readable};
 use crate::front::{Channel, OPENING, SAID_BYTES_MAX, Said, StartFront, failure};
 use crate::key::OwnKey;
 use crate::link::{Fingerprint, LinkToken};
-use crate::message::{Answer, Hello, Refused, clean_line, frame, read_frame};
+use crate::message::{Answer, Refused, clean_line, frame, read_frame};
 use crate::places::{OF_NETWORK_MAX, PLACES_MAX};
 use crate::queue::Ticket;
 use crate::session;
@@ -100,11 +100,11 @@ impl Front {
         }
     }
 
-    /// Signs one handshake, and returns the client's first message, or why it is none.
+    /// Signs one handshake, and returns the client's first message.
     ///
     /// # Errors
     /// When there is no client, or the process does not say what it has to.
-    fn open(&mut self, own: &OwnKey, until: Instant) -> io::Result<Result<Hello, Refused>> {
+    fn open(&mut self, own: &OwnKey, until: Instant) -> io::Result<String> {
         let Said::Confined(_) = self.said(until)? else {
             return Err(wrong("its process did not give up its privileges"));
         };
@@ -116,10 +116,10 @@ impl Front {
             return Err(wrong("what was to be signed is not a handshake"));
         }
         self.send(&frame(&own.pair.sign(&message).as_ref()))?;
-        let Said::Opened(hello) = self.said(until)? else {
-            return Err(wrong("a second signature was requested"));
-        };
-        Ok(hello.map_err(|Refused(why)| Refused(clean_line(&why))))
+        match self.said(until)? {
+            Said::Opened(secret) => Ok(secret),
+            _ => Err(wrong("a second signature was requested")),
+        }
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -151,8 +151,8 @@ fn is_handshake(message: &[u8]) -> bool {
 pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listening: SocketAddr) {
     let greeted = greet(shared, &socket);
     let has_place = shared.places.has(&socket);
-    let opened = greeted.and_then(|(front, hello)| Ok((front, hello, socket.local_addr()?)));
-    let (mut front, hello, local) = match opened {
+    let opened = greeted.and_then(|(front, secret)| Ok((front, secret, socket.local_addr()?)));
+    let (mut front, secret, local) = match opened {
         Ok(opened) => opened,
         Err(error) => {
             let reason = match has_place {
@@ -165,8 +165,9 @@ pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listenin
             return shared.tell(peer, ClientEvent::Failed(reason));
         }
     };
-    if let Err(why) = hello.and_then(|hello| shows_link(shared, &hello)) {
-        return front.refuse(shared, peer, why);
+    if !is_of_link(shared, &secret) {
+        let why = "the link is not the one of this service, or was cut: ask for the link that `bitcost serve` prints";
+        return front.refuse(shared, peer, Refused(why.to_owned()));
     }
     outlast_outages(&socket);
     // From here on the queue bounds what it may hold.
@@ -194,7 +195,7 @@ pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listenin
 }
 
 /// Has a process without privileges speak TLS with the client, once that says something.
-fn greet(shared: &Shared, socket: &TcpStream) -> io::Result<(Front, Result<Hello, Refused>)> {
+fn greet(shared: &Shared, socket: &TcpStream) -> io::Result<(Front, String)> {
     let until = Instant::now() + OPENING;
     if !wait_readable(socket, OPENING)? {
         return Err(ErrorKind::TimedOut.into());
@@ -205,22 +206,17 @@ fn greet(shared: &Shared, socket: &TcpStream) -> io::Result<(Front, Result<Hello
     let front = Front::start(shared.front, socket.try_clone()?.into());
     let mut front = front
         .map_err(|error| io::Error::other(format!("cannot start the process for it: {error}")))?;
-    let hello = front.open(&shared.own, until).inspect_err(|_| {
+    let secret = front.open(&shared.own, until).inspect_err(|_| {
         // So that the process waits for nothing more.
         let _ = socket.shutdown(Shutdown::Both);
     })?;
-    Ok((front, hello))
+    Ok((front, secret))
 }
 
-fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {
+fn is_of_link(shared: &Shared, secret: &str) -> bool {
     // Of hashes it may be seen how long they are equal.
     let hash = |token: LinkToken| Fingerprint::of(&token.0);
-    match hello.token() {
-        Some(token) if hash(token) == hash(shared.own.token) => Ok(()),
-        _ => Err(Refused(
-            "the link is not the one of this service, or was cut: ask for the link that `bitcost serve` prints".to_owned(),
-        )),
-    }
+    LinkToken::parse(secret).is_some_and(|token| hash(token) == hash(shared.own.token))
 }
 
 /// Waits until the test has the host; the client says nothing meanwhile.
@@ -260,7 +256,7 @@ mod tests {
     }
 
     /// What the service makes of a process that says this.
-    fn opened(says: &[Said]) -> Result<Result<Hello, Refused>, String> {
+    fn opened(says: &[Said]) -> Result<String, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let own = OwnKey::of_folder(&folder.path().join("service"), false).expect("a key");
         let (channel, mut other) = Channel::pair().expect("a channel");
@@ -281,9 +277,9 @@ mod tests {
     fn a_process_that_lies_gets_one_signature_of_a_handshake_at_most() {
         let confined = || Said::Confined(String::new());
         let sign = || Said::Sign(handshake("server"));
-        let hello = || Said::Opened(Err(Refused("none\u{1b}".to_owned())));
-        let none = Refused("none\u{fffd}".to_owned());
-        assert_eq!(opened(&[confined(), sign(), hello()]), Ok(Err(none)));
+        let hello = || Said::Opened("secret".to_owned());
+        let secret = opened(&[confined(), sign(), hello()]);
+        assert_eq!(secret.as_deref(), Ok("secret"));
         for message in [
             handshake("client"),
             b"a text".to_vec(),

@@ -16,7 +16,7 @@ use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
 use serde::{Deserialize, Serialize};
 
 use crate::confine::confine;
-use crate::message::{Hello, OPENING_BYTES_MAX, Refused, frame, read_frame, refused};
+use crate::message::{OPENING_BYTES_MAX, frame, read_frame};
 use crate::relay::relay;
 use crate::stream::{Secure, Until};
 use crate::tls;
@@ -26,8 +26,8 @@ pub const FRONT_VERB: &str = "serve-front";
 /// The time in which a client must have said that it has the link.
 pub const OPENING: Duration = Duration::from_secs(5);
 
-/// The longest message of [`Said`], in bytes: a client's first one, or what is to be signed as a list of numbers.
-pub const SAID_BYTES_MAX: usize = OPENING_BYTES_MAX + (4 << 10);
+/// The longest message of [`Said`], in bytes: what is to be signed is a list of numbers.
+pub const SAID_BYTES_MAX: usize = 4 << 10;
 
 /// The socket between this process and the service.
 pub type Channel = UnixStream;
@@ -43,8 +43,8 @@ pub enum Said {
     Confined(String),
     /// This must be signed with the service's key; the answer is the signature's bytes.
     Sign(Vec<u8>),
-    /// The client said this first, or something else than a first message, and why.
-    Opened(Result<Hello, Refused>),
+    /// The client said this first: the secret of a link.
+    Opened(String),
     /// Instead of one of these.
     Failed(String),
 }
@@ -88,7 +88,7 @@ pub fn serve(socket: TcpStream, channel: Channel, confined: String) -> io::Resul
     let service = Service(Arc::new(channel), until);
     let public = service.asked(&Said::Confined(confined))?;
     let (opened, said) = match open(socket, &service, &public) {
-        Ok((secure, hello)) => (Some(secure), Said::Opened(hello)),
+        Ok((secure, secret)) => (Some(secure), Said::Opened(secret)),
         Err(error) => (None, Said::Failed(failure(&error))),
     };
     (&*service.0).write_all(&frame(&said))?;
@@ -98,25 +98,16 @@ pub fn serve(socket: TcpStream, channel: Channel, confined: String) -> io::Resul
     }
 }
 
-/// The handshake, and the first message, or why it is none that this service serves.
-fn open(
-    socket: TcpStream,
-    service: &Service,
-    public: &[u8],
-) -> io::Result<(Secure, Result<Hello, Refused>)> {
+/// The handshake, and the first message.
+fn open(socket: TcpStream, service: &Service, public: &[u8]) -> io::Result<(Secure, String)> {
     let until = service.1;
     let tls = tls::of_service(public, Arc::new(service.clone()))
         .and_then(ServerConnection::new)
         .map_err(io::Error::other)?;
     let mut secure = Secure::new(socket, tls)?;
     secure.handshake(until)?;
-    match secure.message(OPENING_BYTES_MAX, until) {
-        Ok(text) => Ok((secure, Hello::read(&text))),
-        Err(error) => match refused(&error) {
-            Some(long) => Ok((secure, Err(long.clone()))),
-            None => Err(error),
-        },
-    }
+    let text = secure.message(OPENING_BYTES_MAX, until)?;
+    Ok((secure, serde_json::from_slice(&text)?))
 }
 
 /// The service at the other end of the channel, which signs with its key, until a client must have shown the link.

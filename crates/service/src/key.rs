@@ -2,26 +2,25 @@
 //! the link is derived from it, so that one file is all that a service keeps.
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
 use bitcost_model::Unavailable;
+use bitcost_sys::files::{open_regular, replace};
 use bitcost_sys::process::effective_uid;
 use ring::error::KeyRejected;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, unlinkat};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustls::pki_types::alg_id;
 use rustls::sign::public_key_to_spki;
 
 use crate::link::{Fingerprint, LinkToken};
 
 const FILE: &str = "key";
-
-const TEMPORARY: &str = ".key.new";
 
 const FILE_BYTES_MAX: u64 = 4 << 10;
 
@@ -47,9 +46,11 @@ impl OwnKey {
             Unavailable(format!("cannot {what} {}: {error}", path.display()))
         };
         let folder = open_folder(folder)?;
+        // The file in that folder, whatever its path leads to now (proc_pid_fd(5)).
+        let file = format!("/proc/self/fd/{}/{FILE}", folder.as_raw_fd());
         let present = match new {
             true => None,
-            false => read(&folder).map_err(|error| failed("read the key", error))?,
+            false => read(file.as_ref()).map_err(|error| failed("read the key", error))?,
         };
         let bytes = match present {
             Some(bytes) => bytes,
@@ -58,7 +59,8 @@ impl OwnKey {
                 let made = made.map_err(|_| {
                     Unavailable("the kernel gives no random bytes for a key".to_owned())
                 })?;
-                write(&folder, made.as_ref()).map_err(|error| failed("write the key", error))?;
+                replace(file.as_ref(), made.as_ref(), 0o600)
+                    .map_err(|error| failed("write the key", error))?;
                 made.as_ref().to_vec()
             }
         };
@@ -108,37 +110,20 @@ fn open_folder(path: &Path) -> Result<OwnedFd, Unavailable> {
     Ok(folder)
 }
 
-fn read(folder: impl AsFd) -> io::Result<Option<Vec<u8>>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match openat(folder, FILE, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match open_regular(path, File::options().read(true)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
     };
     let facts = file.metadata()?;
-    if !facts.is_file() || facts.uid() != effective_uid() || facts.mode() & 0o077 != 0 {
+    if facts.uid() != effective_uid() || facts.mode() & 0o077 != 0 {
         return Err(io::Error::other(
-            "it is no regular file, or other users may read or write it; --new-link makes another",
+            "other users may read or write it; --new-link makes another",
         ));
     }
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
-}
-
-/// Writes the key file, which until then is the one before.
-fn write(folder: impl AsFd, bytes: &[u8]) -> io::Result<()> {
-    let folder = folder.as_fd();
-    // Of a start that was killed.
-    let _ = unlinkat(folder, TEMPORARY, AtFlags::empty());
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, TEMPORARY, flags, Mode::from(0o600))?);
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    written
-        .and_then(|()| Ok(renameat(folder, TEMPORARY, folder, FILE)?))
-        .inspect_err(|_| {
-            let _ = unlinkat(folder, TEMPORARY, AtFlags::empty());
-        })
 }
 
 #[cfg(test)]
@@ -175,14 +160,13 @@ mod tests {
         let key = folder.join(FILE);
         fs::set_permissions(&key, Permissions::from_mode(0o640)).expect("changed");
         assert!(of(false).is_err());
-        // A link that stands for the key is replaced, and what it refers to is left alone.
+        assert_ne!(of(true).expect("a key"), first);
+        // A link that stands for the key is not followed.
         fs::remove_file(&key).expect("removed");
         let other = parent.path().join("other");
         fs::write(&other, "mine").expect("written");
         symlink(&other, &key).expect("a link");
-        symlink(&other, folder.join(TEMPORARY)).expect("a link");
-        assert!(of(false).is_err());
-        assert_ne!(of(true).expect("a key"), first);
+        assert!(of(false).is_err() && of(true).is_err());
         assert_eq!(fs::read_to_string(&other).expect("read"), "mine");
         fs::set_permissions(&folder, Permissions::from_mode(0o770)).expect("changed");
         assert!(of(false).is_err());

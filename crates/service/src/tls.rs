@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bitcost_model::protocol::PROTOCOL;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ClientConfig, Resumption};
 use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls13_signature_with_raw_key};
@@ -13,8 +14,10 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use crate::link::Fingerprint;
 
-/// The protocol that both sides must name (RFC 7301).
-const ALPN: &[u8] = b"bitcost/1";
+/// The protocol that both sides must name (RFC 7301), with the version of the control protocol.
+fn alpn() -> Vec<u8> {
+    format!("bitcost/{PROTOCOL}").into_bytes()
+}
 
 /// How a service with this public key speaks TLS.
 pub fn of_service(public: &[u8], key: Arc<dyn SigningKey>) -> Result<Arc<ServerConfig>, Error> {
@@ -24,7 +27,7 @@ pub fn of_service(public: &[u8], key: Arc<dyn SigningKey>) -> Result<Arc<ServerC
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(certified)));
-    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.alpn_protocols = vec![alpn()];
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(config))
@@ -42,7 +45,7 @@ pub fn of_client(service: Fingerprint) -> Result<Arc<ClientConfig>, Error> {
         .dangerous()
         .with_custom_certificate_verifier(pinned)
         .with_no_client_auth();
-    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.alpn_protocols = vec![alpn()];
     config.resumption = Resumption::disabled();
     config.enable_sni = false;
     Ok(Arc::new(config))

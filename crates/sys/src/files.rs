@@ -69,18 +69,18 @@ fn name_of(kind: FileType) -> &'static str {
 }
 
 /// Replaces the file at `path` atomically: the content is written to a new file in the same folder, which is then renamed.
-/// An existing file is kept until then, and nothing is written through a symbolic link.
+/// An existing file is kept until then, and nothing is written through a symbolic link. `mode` is that of open(2).
 ///
 /// # Errors
 /// `InvalidInput` with a sentence where `path` is not a regular file; otherwise the error of the system call. No temporary
 /// file is left.
-pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(facts) => check(facts.file_type())?,
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let (mut file, temporary) = create_temporary(path)?;
+    let (mut file, temporary) = create_temporary(path, mode)?;
     let written = file.write_all(content).and_then(|()| file.sync_all());
     written
         .and_then(|()| std::fs::rename(&temporary, path))
@@ -91,7 +91,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// A new, empty file in the folder of `path`, under an unused name (open(2): `O_EXCL`).
-fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
+fn create_temporary(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it names no file"))?;
@@ -103,6 +103,7 @@ fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
         let created = OpenOptions::new()
             .write(true)
             .create_new(true)
+            .mode(mode)
             .custom_flags(libc::O_NOFOLLOW)
             .open(&temporary);
         match created {
@@ -207,17 +208,20 @@ mod tests {
     fn replace_is_atomic_and_follows_no_link() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
-        replace(&at("new"), b"first").expect("written");
-        replace(&at("new"), b"second").expect("written");
+        replace(&at("new"), b"first", 0o600).expect("written");
+        replace(&at("new"), b"second", 0o666).expect("written");
         assert_eq!(fs::read(at("new")).expect("read"), b"second");
         fs::write(at("precious"), "precious").expect("written");
         symlink(at("precious"), at("link")).expect("linked");
-        let said = replace(&at("link"), b"x").expect_err("refused").to_string();
+        let said = replace(&at("link"), b"x", 0o666)
+            .expect_err("refused")
+            .to_string();
         assert!(said.contains("a symbolic link"), "{said}");
         assert_eq!(fs::read(at("precious")).expect("read"), b"precious");
         fifo(&at("fifo"));
         assert!(
-            replace(&at("fifo"), b"x").is_err() && replace(Path::new("/dev/null"), b"x").is_err()
+            replace(&at("fifo"), b"x", 0o666).is_err()
+                && replace(Path::new("/dev/null"), b"x", 0o666).is_err()
         );
         let mut names: Vec<_> = fs::read_dir(folder.path())
             .expect("listed")

@@ -8,7 +8,7 @@ use rustix::process::{
     DumpableBehavior, Gid, Resource, Rlimit, Uid, set_dumpable_behavior, setrlimit,
 };
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs, set_thread_groups,
     set_thread_res_gid, set_thread_res_uid,
 };
@@ -54,6 +54,15 @@ pub fn drop_capabilities() -> io::Result<()> {
             inheritable: CapabilitySet::empty(),
         },
     )?)
+}
+
+/// Whether any capability is in effect, or can be taken into effect (capget(2)).
+///
+/// # Errors
+/// The error of the system call.
+pub fn has_capabilities() -> io::Result<bool> {
+    let sets = capabilities(None)?;
+    Ok(!(sets.effective | sets.permitted).is_empty())
 }
 
 /// No program that is started gets more rights than this thread has (`PR_SET_NO_NEW_PRIVS`, prctl(2)).

@@ -57,14 +57,15 @@ fn connections_wait_for_events_that_nobody_takes() {
 }
 
 #[test]
-fn another_protocol_over_tls_is_not_served() {
+fn another_version_is_not_served() {
     let served = Served::start();
     let mut config = (*tls::of_client(served.link.service).expect("a configuration")).clone();
-    config.alpn_protocols = vec![b"h2".to_vec()];
+    config.alpn_protocols = vec![b"bitcost/0".to_vec()];
     let tls = ClientConnection::new(Arc::new(config), tls::no_name()).expect("a client");
     let socket = TcpStream::connect(served.address()).expect("connected");
     let mut secure = Secure::new(socket, tls).expect("a connection");
-    assert!(secure.handshake(soon()).is_err());
+    let error = secure.handshake(soon()).expect_err("refused").to_string();
+    assert!(error.contains("NoApplicationProtocol"), "{error}");
     drop(served.next_client());
     let events = served.stop();
     let is_failed = |event: &String| event.starts_with("Failed");
