@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bitcost_iperf3::client::record::record_of;
-use bitcost_iperf3::datagram::{Arrivals, Header, answer};
 use bitcost_iperf3::limits::Limits;
 use bitcost_iperf3::params::Params;
 use bitcost_iperf3::results::Results;
 use bitcost_iperf3::server::cookie_of;
+use bitcost_iperf3::udp::answer;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::protocol::Part;
 use bitcost_model::record::Role;
@@ -96,15 +96,7 @@ pub fn iperf3_client(bytes: &[u8]) {
 
 /// Datagrams of 20 bytes; each is answered with no more than it has.
 fn datagrams(bytes: &[u8]) {
-    for wide in [false, true] {
-        let mut arrivals = Arrivals::default();
-        for (at, datagram) in bytes.chunks(20).enumerate() {
-            assert!(answer(datagram).is_none_or(|answer| answer.len() <= datagram.len()));
-            if let Some(header) = Header::read(datagram, wide) {
-                arrivals.note(header, at as u64 * 1000);
-            }
-        }
-        assert!(arrivals.lost() <= arrivals.highest);
-        assert!(arrivals.jitter_ns.is_none_or(|jitter| jitter >= 0.0));
+    for datagram in bytes.chunks(20) {
+        assert!(answer(datagram).is_none_or(|answer| answer.len() <= datagram.len()));
     }
 }

@@ -17,7 +17,7 @@ use crate::protocol::{Refusal, server_error, state};
 pub const STEP: Duration = Duration::from_secs(10);
 
 /// The longest blocking call; then it is asked whether the server is stopped.
-const SLICE: Duration = Duration::from_millis(100);
+pub const SLICE: Duration = Duration::from_millis(100);
 
 /// The most bytes of results; 256 streams take less than a fifth.
 pub const MOST_RESULTS_BYTES: usize = 256 * 1024;

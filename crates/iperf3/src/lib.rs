@@ -1,7 +1,7 @@
 //! iperf3's protocol, for tests with stock iperf3 at the other end.
 //!
 //! The protocol itself is pure: [`server::cookie_of`] (what a connection begins with), [`params`],
-//! [`results`] and [`datagram`] read what comes from the network, without sockets or clocks.
+//! [`results`] and [`udp::answer`] read what comes from the network, without sockets or clocks.
 //! [`server`] serves stock clients, several at once; [`client`] plays an endpoint of a run by what it
 //! agrees with a stock server.
 //!
@@ -10,8 +10,6 @@
 
 pub mod client;
 mod control;
-pub mod datagram;
-mod flow;
 pub mod limits;
 mod line;
 mod options;
@@ -21,5 +19,5 @@ mod registry;
 pub mod results;
 pub mod server;
 mod session;
-mod tcp;
-mod udp;
+mod streams;
+pub mod udp;

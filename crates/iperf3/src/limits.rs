@@ -22,6 +22,9 @@ pub struct Limits {
 /// The time by which a test may outlast what its client asked for.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How far a test may be ahead of the allowed rate: blocks, and bursts of them, are sent at once.
+const AHEAD: Duration = Duration::from_secs(10);
+
 impl Limits {
     /// Judges a test before it starts.
     pub fn check(&self, params: &Params) -> Result<(), Refusal> {
@@ -60,6 +63,28 @@ impl Limits {
             seconds => Duration::from_secs(seconds + params.omit_seconds) + GRACE,
         }
     }
+
+    /// Judges a running test by the bytes received and sent until this time of it.
+    pub fn judge(&self, time: Duration, bytes: [u64; 2], params: &Params) -> Result<(), Refusal> {
+        let most = self.time_of(params);
+        if time > most {
+            let seconds = most.as_secs();
+            let rule = match params.seconds {
+                0 => format!("a test longer than --max-duration, {seconds} s"),
+                _ => format!("a test longer than requested: {seconds} s have passed"),
+            };
+            return Err(Refusal::new(code::EXPIRED, rule));
+        }
+        let (moved, seconds) = (bytes[0].max(bytes[1]), (time + AHEAD).as_secs_f64());
+        match self.bitrate {
+            Some(limit) if moved as f64 * 8.0 > limit as f64 * seconds => {
+                let seconds = time.as_secs_f64();
+                let rule = format!("{moved} bytes in {seconds:.1} s; --max-rate is {limit} bit/s");
+                Err(Refusal::new(code::TOTAL_RATE, rule))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The tests that take place: a token for each of them, and for each of their flows.
@@ -96,55 +121,5 @@ impl Admission {
             _client: self.clients.clone(),
             _flows: vec![self.flows.clone(); flows],
         })
-    }
-}
-
-/// A test without any data for this long has lost its client.
-const IDLE: Duration = Duration::from_secs(60);
-
-/// How far a test may be ahead of the allowed rate: blocks, and bursts of them, are sent at once.
-const AHEAD: Duration = Duration::from_secs(10);
-
-#[derive(Default)]
-pub struct Meter {
-    bytes: [u64; 2],
-    changed_at: Duration,
-}
-
-impl Meter {
-    /// Judges a running test by the bytes sent and received until this time of it.
-    pub fn judge(
-        &mut self,
-        time: Duration,
-        bytes: [u64; 2],
-        params: &Params,
-        limits: &Limits,
-    ) -> Result<(), Refusal> {
-        let most = limits.time_of(params);
-        if time > most {
-            let seconds = most.as_secs();
-            let rule = match params.seconds {
-                0 => format!("a test longer than --max-duration, {seconds} s"),
-                _ => format!("a test longer than requested: {seconds} s have passed"),
-            };
-            return Err(Refusal::new(code::EXPIRED, rule));
-        }
-        if bytes != self.bytes {
-            (self.changed_at, self.bytes) = (time, bytes);
-        }
-        if time - self.changed_at > IDLE {
-            let rule = format!("a test without any data for {} s", IDLE.as_secs());
-            return Err(Refusal::new(code::IDLE, rule));
-        }
-        let (moved, seconds) = (bytes[0].max(bytes[1]), (time + AHEAD).as_secs_f64());
-        match limits.bitrate {
-            Some(limit) if moved as f64 * 8.0 > limit as f64 * seconds => {
-                let seconds = time.as_secs_f64();
-                let rule =
-                    format!("{moved} bytes in {seconds:.1} s; --max-rate is {limit} bit/s");
-                Err(Refusal::new(code::TOTAL_RATE, rule))
-            }
-            _ => Ok(()),
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Socket options that a client asks the server for: tried before the test, set on its sockets.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -31,30 +32,35 @@ pub fn try_out(params: &Params) -> Result<(), Refusal> {
 pub fn set(socket: impl AsFd, peer: IpAddr, params: &Params) -> Result<(), Refusal> {
     let fd = socket.as_fd();
     set_buffers(fd, params)?;
-    set_congestion(fd, params)?;
-    let is_v4 = peer.is_ipv4();
-    let set = |option, value, what: &str| {
-        socket::set_int(fd, option, value)
-            .map_err(|error| Refusal::of_host(code::STREAM, what, &error))
+    if let Some(name) = params.congestion.as_ref().filter(|_| !params.is_udp) {
+        let asked = format!("congestion control `{name}`");
+        socket::set_congestion_control(fd, name)
+            .map_err(|error| Refusal::of_host(code::CONGESTION, &asked, &error))?;
+    }
+    let (service, fragments) = match peer.is_ipv4() {
+        true => (IP_TOS, IP_MTU_DISCOVER),
+        false => (IPV6_TCLASS, IPV6_MTU_DISCOVER),
     };
-    if let Some(tos) = params.tos {
-        let option = if is_v4 { IP_TOS } else { IPV6_TCLASS };
-        set(option, tos.into(), "the type of service")?;
-    }
-    if params.nodelay && !params.is_udp {
-        set(TCP_NODELAY, 1, "TCP_NODELAY")?;
-    }
-    if params.dont_fragment && params.is_udp {
-        let option = if is_v4 {
-            IP_MTU_DISCOVER
-        } else {
-            IPV6_MTU_DISCOVER
-        };
-        set(option, DO_NOT_FRAGMENT, "no fragmentation")?;
+    let is_without_delay = params.nodelay && !params.is_udp;
+    let is_whole = params.dont_fragment && params.is_udp;
+    let of_host =
+        |what: &'static str| move |error: io::Error| Refusal::of_host(code::STREAM, what, &error);
+    for (value, option, what) in [
+        (params.tos.map(i32::from), service, "the type of service"),
+        (is_without_delay.then_some(1), TCP_NODELAY, "TCP_NODELAY"),
+        (
+            is_whole.then_some(DO_NOT_FRAGMENT),
+            fragments,
+            "no fragmentation",
+        ),
+    ] {
+        value
+            .map_or(Ok(()), |value| socket::set_int(fd, option, value))
+            .map_err(of_host(what))?;
     }
     if params.fq_bitrate > 0 {
         socket::set_max_pacing_rate(fd, params.fq_bitrate / 8)
-            .map_err(|error| Refusal::of_host(code::STREAM, "SO_MAX_PACING_RATE", &error))?;
+            .map_err(of_host("SO_MAX_PACING_RATE"))?;
     }
     Ok(())
 }
@@ -82,24 +88,14 @@ fn set_buffers(socket: impl AsFd, params: &Params) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn set_congestion(socket: impl AsFd, params: &Params) -> Result<(), Refusal> {
-    match &params.congestion {
-        Some(name) if !params.is_udp => {
-            let asked = format!("congestion control `{name}`");
-            socket::set_congestion_control(socket, name)
-                .map_err(|error| Refusal::of_host(code::CONGESTION, &asked, &error))
-        }
-        _ => Ok(()),
-    }
-}
-
-pub fn set_timeouts(socket: impl AsFd, time: Duration) -> std::io::Result<()> {
+/// Calls block, and those that receive look after this time whether the test has ended.
+pub fn set_blocking(socket: impl AsFd, time: Duration) -> io::Result<()> {
     let fd = socket.as_fd();
     rustix::io::ioctl_fionbio(fd, false)?;
     sockopt::set_socket_timeout(fd, sockopt::Timeout::Recv, Some(time))?;
     Ok(sockopt::set_socket_timeout(
         fd,
         sockopt::Timeout::Send,
-        Some(time),
+        None,
     )?)
 }

@@ -56,7 +56,6 @@ pub mod code {
     pub const CONGESTION: i32 = 134;
     /// A buffer has another size than was requested.
     pub const BUFFER_SIZE: i32 = 141;
-    pub const IDLE: i32 = 144;
     pub const EXPIRED: i32 = 160;
     pub const STREAM: i32 = 200;
     pub const ACCEPT: i32 = 204;

@@ -15,14 +15,14 @@ use bitcost_model::client_event::ClientEvent;
 use bitcost_sys::process::wait_any;
 
 use crate::control::Control;
-use crate::datagram::answer;
 use crate::limits::{Admission, Admitted, Limits};
 use crate::options;
 use crate::params::Params;
 use crate::protocol::{COOKIE_BYTES, Cookie, Refusal, code, server_error, state};
 use crate::registry::{Belongs, Registry};
-use crate::session::{End, STACK_BYTES, Session};
-use crate::udp;
+use crate::session::{End, Session};
+use crate::streams::STACK_BYTES;
+use crate::udp::{self, answer};
 
 /// Connections that have not yet shown what they are; one more ends the oldest.
 const MOST_PENDING: usize = 256;

@@ -1,34 +1,26 @@
 //! One test with one client, in its own thread, from the parameters to the exchange of results.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bitcost_model::client_event::ClientEvent;
 use bitcost_sys::socket::congestion_control;
 use bitcost_sys::thread::cpu_times;
-use rustix::net::{Shutdown, shutdown};
 
-use crate::control::{Control, Lost, STEP, unexpected};
-use crate::flow::{Counted, Course, QUIET, Stage};
-use crate::limits::{Admitted, Limits, Meter};
+use crate::control::{Control, Lost, SLICE, STEP, unexpected};
+use crate::limits::{Admitted, Limits};
 use crate::line;
+use crate::options;
 use crate::params::Params;
-use crate::protocol::{Cookie, Refusal, code, state, stream_id};
+use crate::protocol::{Cookie, Refusal, code, state};
 use crate::registry::{Awaited, Registry};
 use crate::results::Results;
-use crate::{options, tcp, udp};
-
-/// Bytes of the stack of a thread; buffers are not on it.
-pub const STACK_BYTES: usize = 256 * 1024;
-
-/// How long receivers take what is on its way after the end of a test.
-const DRAIN: Duration = Duration::from_secs(2);
+use crate::streams::{QUIET, Streams};
 
 pub struct Session {
     pub control: Control,
@@ -56,13 +48,6 @@ impl From<Refusal> for End {
     fn from(refusal: Refusal) -> End {
         End::Refused(refusal)
     }
-}
-
-/// A stream.
-struct Running {
-    bytes: Arc<AtomicU64>,
-    /// Its socket is open until the results are exchanged, so that no client sees its end before.
-    thread: JoinHandle<io::Result<(Counted, OwnedFd)>>,
 }
 
 impl Session {
@@ -98,38 +83,22 @@ impl Session {
         let host = self.peer.ip().to_canonical();
         for socket in &sockets {
             options::set(socket, host, &self.params)?;
-            options::set_timeouts(socket, QUIET).map_err(|error| stream_failed(&error))?;
+            options::set_blocking(socket, QUIET).map_err(|error| stream_failed(&error))?;
         }
         let tcp = sockets.first().filter(|_| !self.params.is_udp);
         let congestion_used = tcp.and_then(|socket| congestion_control(socket).ok());
         self.control.send_state(state::TEST_START)?;
         self.control.send_state(state::TEST_RUNNING)?;
         let cpu_before = cpu_times();
-        let course = Arc::new(Course::new(self.params.clone()));
-        let flows = start(&course, sockets)?;
-        let ended = self.watch(&course, &flows);
-        let took = course.started.elapsed();
-        let omitted = Duration::from_secs(self.params.omit_seconds);
-        let seconds = took.saturating_sub(omitted).as_secs_f64();
-        finish(&course, &flows);
+        let streams = Streams::start(&self.params, sockets);
+        let mut streams = streams.map_err(|error| stream_failed(&error))?;
+        let ended = self.watch(&mut streams);
+        let took = streams.started.elapsed();
+        let streams = streams.finish();
         let mut cpu = cpu_times();
-        cpu.user_ns -= cpu_before.user_ns;
-        cpu.kernel_ns -= cpu_before.kernel_ns;
-        let (mut streams, mut open) = (Vec::new(), Vec::new());
-        for (flow, receives) in flows.into_iter().zip(self.params.receives()) {
-            let ended = flow.thread.join();
-            let ended = ended.unwrap_or_else(|_| Err(io::Error::other("its thread failed")));
-            let (counted, socket) = ended.map_err(|error| stream_failed(&error))?;
-            if !receives && !self.params.is_udp {
-                // Clients up to 3.15 wait for a whole block after the end of the test, or for the
-                // end of the stream. The client may have closed it.
-                let _ = shutdown(&socket, Shutdown::Write);
-            }
-            open.push(socket);
-            cpu.user_ns += counted.cpu.user_ns;
-            cpu.kernel_ns += counted.cpu.kernel_ns;
-            streams.push(counted.result(stream_id(streams.len()), seconds));
-        }
+        cpu.user_ns = cpu.user_ns + streams.cpu.user_ns - cpu_before.user_ns;
+        cpu.kernel_ns = cpu.kernel_ns + streams.cpu.kernel_ns - cpu_before.kernel_ns;
+        let seconds = streams.seconds;
         let share = |ns: u64| Some(ns as f64 / took.as_nanos() as f64 * 100.0);
         let sends_tcp = !self.params.is_udp && self.params.receives().contains(&false);
         let results = Results {
@@ -138,7 +107,7 @@ impl Session {
             cpu_util_system: share(cpu.kernel_ns),
             sender_has_retransmits: sends_tcp.then_some(1),
             congestion_used,
-            streams,
+            streams: streams.results,
         };
         let mut line = line::of_test(&self.params, seconds, &results.streams);
         match ended.and_then(|()| Ok(self.exchange(&results)?)) {
@@ -196,9 +165,12 @@ impl Session {
     }
 
     /// Waits for the end of the test, and ends it where it breaks a rule.
-    fn watch(&mut self, course: &Course, flows: &[Running]) -> Result<(), End> {
-        let (mut meter, receives) = (Meter::default(), self.params.receives());
+    fn watch(&mut self, streams: &mut Streams) -> Result<(), End> {
         loop {
+            if let Some(left) = streams.omit().filter(|left| *left < SLICE) {
+                sleep(left);
+                continue;
+            }
             match self.control.byte()? {
                 Some(state::TEST_END) => return Ok(()),
                 Some(state::CLIENT_TERMINATE) => {
@@ -207,12 +179,8 @@ impl Session {
                 Some(byte) => return Err(Lost::Closed(unexpected(byte)).into()),
                 None => {}
             }
-            let mut bytes = [0; 2];
-            for (flow, receives) in flows.iter().zip(&receives) {
-                bytes[usize::from(*receives)] += flow.bytes.load(Relaxed);
-            }
-            let time = course.started.elapsed();
-            meter.judge(time, bytes, &self.params, &self.limits)?;
+            let time = streams.started.elapsed();
+            self.limits.judge(time, streams.moved(), &self.params)?;
         }
     }
 
@@ -228,64 +196,6 @@ impl Session {
             Err(stopped) => Err(stopped),
         }
     }
-}
-
-/// Starts a thread for each stream.
-fn start(course: &Arc<Course>, sockets: Vec<OwnedFd>) -> Result<Vec<Running>, End> {
-    let mut flows = Vec::new();
-    for (receives, socket) in course.params.receives().into_iter().zip(sockets) {
-        let bytes = Arc::<AtomicU64>::default();
-        let counted = Counted::new(course, bytes.clone());
-        let of_flow = course.clone();
-        let thread = Builder::new()
-            .stack_size(STACK_BYTES)
-            .spawn(move || flow(socket, receives, &of_flow, counted));
-        let thread = thread.map_err(|error| {
-            course.enter(Stage::Over);
-            stream_failed(&error)
-        })?;
-        flows.push(Running { bytes, thread });
-    }
-    Ok(flows)
-}
-
-/// Lets receivers take what is on its way, and ends all streams.
-fn finish(course: &Course, flows: &[Running]) {
-    course.enter(Stage::Draining);
-    let until = Instant::now() + DRAIN;
-    while flows.iter().any(|flow| !flow.thread.is_finished()) && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    course.enter(Stage::Over);
-}
-
-/// Counts until the end of a stream, and returns its socket.
-fn flow(
-    socket: OwnedFd,
-    receives: bool,
-    course: &Course,
-    mut counted: Counted,
-) -> io::Result<(Counted, OwnedFd)> {
-    let socket = match course.params.is_udp {
-        true => {
-            let socket = UdpSocket::from(socket);
-            match receives {
-                true => udp::receive(&socket, course, &mut counted),
-                false => udp::send(&socket, course, &mut counted),
-            }
-            socket.into()
-        }
-        false => {
-            let stream = TcpStream::from(socket);
-            match receives {
-                true => tcp::receive(&stream, course, &mut counted),
-                false => tcp::send(&stream, course, &mut counted)?,
-            }
-            stream.into()
-        }
-    };
-    counted.cpu = cpu_times();
-    Ok((counted, socket))
 }
 
 fn stream_failed(error: &io::Error) -> Refusal {

@@ -1,19 +1,24 @@
-//! UDP streams: their sockets and their loops.
+//! The sockets of UDP streams, and how they are greeted.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::time::Duration;
 
-use bitcost_sys::clock;
-use bitcost_sys::socket::is_passing;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 
-use crate::datagram::{Arrivals, GREETING_BYTES, GREETINGS, Header};
-use crate::flow::{Counted, Course, Pacer};
+const GREETING_BYTES: usize = 4;
 
-/// The time after the last datagram that the client asked for in which it ends its test, unless some
-/// were lost.
-const LOST: Duration = Duration::from_secs(1);
+/// What a client before 3.12 sends before the data of a stream, as machines of either byte order sent it.
+const OLDER: [[u8; GREETING_BYTES]; 2] =
+    [123_456_789_u32.to_le_bytes(), 123_456_789_u32.to_be_bytes()];
+
+/// The server's answer to a greeting, which is no longer than that: as 3.12 gives it, or as versions before gave it.
+pub fn answer(greeting: &[u8]) -> Option<[u8; GREETING_BYTES]> {
+    let greeting = greeting.first_chunk::<GREETING_BYTES>()?;
+    Some(match OLDER.contains(greeting) {
+        true => 987_654_321_u32.to_le_bytes(),
+        false => *b"6789",
+    })
+}
 
 /// A datagram that came to the socket of another client.
 pub type Misled = (SocketAddr, Vec<u8>);
@@ -46,66 +51,17 @@ pub fn open_stream(local: SocketAddr, peer: SocketAddr) -> io::Result<(UdpSocket
     Ok((socket, misled))
 }
 
-pub fn receive(socket: &UdpSocket, course: &Course, counted: &mut Counted) {
-    let mut buffer = vec![0; 1 << 16];
-    let mut arrivals = Arrivals::default();
-    while !course.is_over() {
-        match socket.recv(&mut buffer) {
-            Ok(length) => {
-                let datagram = &buffer[..length];
-                let header = Header::read(datagram, course.params.wide_counters);
-                let now_ns = clock::monotonic_ns();
-                let is_greeting = length == GREETING_BYTES
-                    && GREETINGS.iter().any(|greeting| datagram == greeting);
-                let is_ours = header.is_some_and(|header| arrivals.note(header, now_ns));
-                if is_ours && !is_greeting {
-                    counted.all.bytes += length as u64;
-                }
-            }
-            // After the client has closed its socket.
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
-            Err(error) if !is_passing(&error) => break,
-            Err(_) if !course.is_running() => break,
-            Err(_) => {}
-        }
-        counted.all.packets = arrivals.highest;
-        counted.note(|counts| counts.errors = arrivals.lost());
-    }
-    counted.all.errors = arrivals.lost();
-    counted.all.jitter = arrivals.jitter_ns.map(|ns| ns / 1e9);
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Sends until the client ends the test or has closed its socket.
-pub fn send(socket: &UdpSocket, course: &Course, counted: &mut Counted) {
-    let mut datagram = vec![b'b'; course.params.length];
-    let mut pacer = Pacer::new(&course.params);
-    let mut is_bounded = true;
-    while course.is_running() {
-        if is_bounded && !course.take_block() {
-            // Where some were lost, the client waits for more.
-            is_bounded = false;
-            course.wait(LOST);
-            continue;
-        }
-        if let Some(pacer) = &mut pacer {
-            pacer.wait(course);
-        }
-        let number = counted.all.packets + 1;
-        let sent_ns = clock::monotonic_ns();
-        Header { sent_ns, number }.write(&mut datagram, course.params.wide_counters);
-        match socket.send(&datagram) {
-            Ok(sent) => {
-                counted.all.bytes += sent as u64;
-                counted.all.packets = number;
-            }
-            Err(error) if is_passing(&error) || is_full(&error) => {}
-            Err(_) => break,
-        }
-        counted.note(|_| {});
+    #[test]
+    fn both_greetings_have_their_answers() {
+        assert_eq!(answer(b"9876"), Some(*b"6789"));
+        assert_eq!(
+            answer(&[0x15, 0xcd, 0x5b, 0x07]),
+            Some([0xb1, 0x68, 0xde, 0x3a])
+        );
+        assert_eq!(answer(b"987"), None);
     }
-}
-
-/// Whether the queue of the interface has no room (`ENOBUFS`).
-fn is_full(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error())
 }

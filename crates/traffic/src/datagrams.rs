@@ -10,7 +10,6 @@ use crate::control::{Control, Phase};
 use crate::delay_variation::DelayRecorder;
 use crate::flow::Sent;
 use crate::handshake::is_greeting;
-use crate::iperf3;
 use crate::loops::{is_transient, receiver_delay};
 use crate::sequence::{Arrival, HEADER_BYTES, Tag, Tracker};
 
@@ -125,8 +124,9 @@ impl Datagrams {
         }
         let parsed = match self.tag.is_iperf3() {
             false => self.tag.parse(datagram),
-            true => iperf3::Header::read(datagram, false)
-                .map(|header| (control.phase(), header.number - 1)),
+            true => {
+                (self.tag.of_iperf3(datagram)).map(|header| (control.phase(), header.number - 1))
+            }
         };
         let Some((phase, number)) = parsed else {
             self.note_foreign(datagram);
@@ -217,13 +217,9 @@ impl Datagrams {
     pub fn sequence(&self, sent: Sent) -> Option<Sequence> {
         let sent = match (self.tag.is_iperf3(), self.measured_numbers) {
             // Its datagrams do not say whether they are of the window.
-            (true, Some([first, last])) => Sent {
-                measured: last - first + 1,
-                ..sent
-            },
-            (true, None) => Sent {
-                measured: 0,
-                ..sent
+            (true, numbers) => Sent {
+                measured: numbers.map_or(0, |[first, last]| last - first + 1),
+                total: sent.total.max(self.tracker.next()),
             },
             (false, _) => sent,
         };

@@ -44,13 +44,10 @@ impl DelayRecorder {
     /// the window count, and a last, shorter message has no time.
     #[inline]
     pub fn note(&mut self, datagram: &[u8], at_ns: u64) {
-        let Some((Phase::Measured, number)) = self.tag.parse(datagram) else {
+        let Some((number, sent_ns)) = self.sent(datagram) else {
             return;
         };
-        let Some(Ok(sent)) = datagram.get(STAMP).map(<[u8; 8]>::try_from) else {
-            return;
-        };
-        let delay_ns = i128::from(at_ns) - i128::from(u64::from_be_bytes(sent));
+        let delay_ns = i128::from(at_ns) - i128::from(sent_ns);
         if let Some((last_number, last_delay_ns)) = self.last {
             let difference_ns = (delay_ns - last_delay_ns).unsigned_abs();
             // RFC 3550's jitter uses the order of arrival; RFC 3393's differences use consecutive
@@ -62,6 +59,20 @@ impl DelayRecorder {
             }
         }
         self.last = Some((number, delay_ns));
+    }
+
+    /// The number of a datagram, and when it was sent.
+    #[inline]
+    fn sent(&self, datagram: &[u8]) -> Option<(u64, u64)> {
+        if self.tag.is_iperf3() {
+            let header = self.tag.of_iperf3(datagram)?;
+            return Some((header.number, header.sent_ns));
+        }
+        let (Phase::Measured, number) = self.tag.parse(datagram)? else {
+            return None;
+        };
+        let sent_ns = datagram.get(STAMP)?.first_chunk()?;
+        Some((number, u64::from_be_bytes(*sent_ns)))
     }
 
     pub fn variation(&self) -> DelayVariation {

@@ -143,7 +143,7 @@ impl Listening {
             Socket::Udp(listener, cookies, opened) => loop {
                 if let Some(at) = opened.iter().position(|(id, ..)| *id == end.id) {
                     let (_, peer, socket) = opened.swap_remove(at);
-                    return Ok(of_udp((end, Peer::Bitcost), &token, socket, peer));
+                    return Ok(of_udp((end, Peer::Bitcost, false), &token, socket, peer));
                 }
                 let (id, peer) = await_cookie(listener, (&token, cookies), only, (deadline, came))?;
                 let is_open = opened.iter().any(|(other, ..)| *other == id);
@@ -225,7 +225,7 @@ pub fn connect(
             Peer::Bitcost => udp::connect(conditions, peer, &opening, patience)?,
             Peer::Iperf3 => udp::join_iperf3(conditions, peer, patience)?,
         };
-        return of_udp((end, other), &token, socket, peer);
+        return of_udp((end, other, false), &token, socket, peer);
     }
     let first = match other {
         Peer::Bitcost => &opening[..],
@@ -233,6 +233,18 @@ pub fn connect(
     };
     let stream = tcp::connect(conditions, peer, first, patience)?;
     of_tcp((end, other), &token, stream, None)
+}
+
+/// The endpoint of a flow of an iperf3 client, over the socket that there is. Its datagrams may have numbers of 64 bits.
+pub fn of_iperf3(end: End, socket: OwnedFd, is_wide: bool) -> Result<Ready, TrafficError> {
+    let token = Token::default();
+    if !end.conditions.workload.is_datagram() {
+        return of_tcp((end, Peer::Iperf3), &token, socket.into(), None);
+    }
+    let socket = UdpSocket::from(socket);
+    let address = socket.peer_addr();
+    let address = address.map_err(TrafficError::system("its address"))?;
+    of_udp((end, Peer::Iperf3, is_wide), &token, socket, address)
 }
 
 fn of_tcp(
@@ -249,6 +261,7 @@ fn of_tcp(
         conditions,
         token,
         peer,
+        is_wide: false,
     };
     let accepts = conditions.workload.makes_connections() && end.role == Role::Receiver;
     let listener = listener.filter(|_| accepts).map(TcpListener::try_clone);
@@ -268,7 +281,7 @@ fn of_tcp(
 }
 
 fn of_udp(
-    (end, peer): (End, Peer),
+    (end, peer, is_wide): (End, Peer, bool),
     token: &Token,
     socket: UdpSocket,
     address: SocketAddr,
@@ -281,6 +294,7 @@ fn of_udp(
         conditions,
         token,
         peer,
+        is_wide,
     };
     socket
         .set_read_timeout(Some(quiet(conditions)))

@@ -58,6 +58,9 @@ pub fn greet(socket: &UdpSocket, patience: Duration) -> io::Result<()> {
     }
 }
 
+/// The highest number: beyond, a datagram is of no stream.
+const MOST: u64 = 1 << 62;
+
 /// The header of a datagram: when it was sent, and its number, which begins at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -76,8 +79,8 @@ impl Header {
         }
     }
 
-    /// Reads the header, whose number has 64 bits where it is `wide`; absent for a datagram that is too short, and for the
-    /// number 0.
+    /// Reads the header, whose number has 64 bits where it is `wide`; absent for a datagram that is too short, and for a
+    /// number that none has.
     #[inline]
     pub fn read(datagram: &[u8], wide: bool) -> Option<Header> {
         let word = |at: usize| {
@@ -89,7 +92,9 @@ impl Header {
             false => word(8)?,
         };
         let sent_ns = word(0)? * 1_000_000_000 + word(4)? * 1000;
-        (number > 0).then_some(Header { sent_ns, number })
+        (1..MOST)
+            .contains(&number)
+            .then_some(Header { sent_ns, number })
     }
 
     /// Writes the header to the front of a datagram; nothing where it is too short.

@@ -43,7 +43,7 @@ use bitcost_model::workload::Workload;
 use workload::Endpoints;
 
 pub use control::{Control, Phase};
-pub use establish::{End, Listening, connect, listen};
+pub use establish::{End, Listening, connect, listen, of_iperf3};
 pub use flow::{Flow, Ready, Sent, Traffic, TrafficError};
 pub use handshake::{FlowId, TOKEN_BYTES, Token, is_greeting, opening};
 pub use options::tcp_info;

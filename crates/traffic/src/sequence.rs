@@ -24,6 +24,7 @@ pub struct Tag {
     short: [u8; HEADER_BYTES - 1],
     /// True where the headers are iperf3's, which have no phase.
     is_iperf3: bool,
+    is_wide: bool,
 }
 
 impl Tag {
@@ -33,18 +34,26 @@ impl Tag {
             front: MARK | u64::from(u16::from_be_bytes([first, second])) << 40,
             short,
             is_iperf3: false,
+            is_wide: false,
         }
     }
 
     pub fn of_run(run: &Run) -> Tag {
         Tag {
             is_iperf3: run.peer == Peer::Iperf3,
+            is_wide: run.is_wide,
             ..Tag::of(run.token)
         }
     }
 
     pub fn is_iperf3(&self) -> bool {
         self.is_iperf3
+    }
+
+    /// The header of a datagram of iperf3.
+    #[inline]
+    pub fn of_iperf3(&self, datagram: &[u8]) -> Option<iperf3::Header> {
+        iperf3::Header::read(datagram, self.is_wide)
     }
 
     /// The header of message `number`; it says whether the message belongs to the measured window.
@@ -63,7 +72,7 @@ impl Tag {
     #[inline]
     pub fn write(&self, message: &mut [u8], phase: Phase, number: u64) {
         if self.is_iperf3 {
-            return iperf3::Header::now(number).write(message, false);
+            return iperf3::Header::now(number).write(message, self.is_wide);
         }
         match message.first_chunk_mut() {
             Some(front) => *front = self.header(phase, number),
@@ -118,6 +127,11 @@ impl Default for Tracker {
 }
 
 impl Tracker {
+    /// One more than the highest number.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
     #[inline]
     pub fn note(&mut self, number: u64) -> Arrival {
         if number >= self.next {

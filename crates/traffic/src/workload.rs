@@ -28,6 +28,8 @@ pub struct Run<'a> {
     pub conditions: &'a Conditions,
     pub token: &'a Token,
     pub peer: Peer,
+    /// Whether datagrams of iperf3 have numbers of 64 bits.
+    pub is_wide: bool,
 }
 
 pub type TcpClient = fn(&Run, TcpStream, SocketAddr) -> Result<Made, TrafficError>;
