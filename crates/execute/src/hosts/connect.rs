@@ -17,7 +17,7 @@ use bitcost_sys::process::OWN_PROGRAM;
 
 use super::bootstrap::{self, COPY_FAILS, NO_FOLDER, NO_SUDO};
 use super::named::Host;
-use super::{iperf3, slurm};
+use super::slurm;
 
 const CONNECT: &str = "ConnectTimeout=5";
 
@@ -132,11 +132,8 @@ impl Host {
                     target.place()
                 )));
             }
-            Host::Iperf3(server) => {
-                let address = iperf3::address(server, None);
-                let address = address.map_err(|error| Unavailable(error.to_string()))?;
-                own(&["agent", "--iperf3", &address.to_string()])
-            }
+            // A process on this machine speaks with the server.
+            Host::Iperf3(server) => own(&["agent", "--iperf3", &server.to_string()]),
         };
         // Ctrl-C is for the controller, which ends the agents in an orderly way.
         command.process_group(0);

@@ -3,7 +3,6 @@
 mod bootstrap;
 mod connect;
 mod foreign;
-mod iperf3;
 pub mod kubernetes;
 mod named;
 mod resolve;

@@ -16,7 +16,7 @@ use bitcost_service::link::Link;
 
 use super::connect::ssh;
 use super::named::{Host, Named};
-use super::{iperf3, resolve, slurm};
+use super::{resolve, slurm};
 use crate::error::ExecuteError;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
 use crate::prepared::Prepared;
@@ -38,7 +38,10 @@ struct Path {
 
 fn described(role: Role, endpoint: &Endpoint) -> String {
     let (role, Endpoint { place, device, .. }) = (role.name(), endpoint);
-    format!("{role} at {place}, {device} {}", endpoint.addresses[0])
+    let address = endpoint.addresses[0];
+    // An iperf3 server does not name its interface.
+    let separator = if device.is_empty() { "" } else { " " };
+    format!("{role} at {place}, {device}{separator}{address}")
 }
 
 /// Whether the address is that of one host: false for unspecified, multicast and broadcast
@@ -57,9 +60,6 @@ impl Named {
         places: &Places,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
-        if let Host::Iperf3(server) = self.host(Role::Receiver) {
-            return self.prepare_iperf3(server, places, stop);
-        }
         if self.hosts.contains(&Host::Local) && !self.spec.sudo {
             check_restored()?;
         }
@@ -68,15 +68,17 @@ impl Named {
         let known = self.known(places)?;
         let mut endpoints = ROLES.map(|role| self.host(role).endpoint(&self.spec));
         for (host, endpoint) in self.hosts.iter().zip(&mut endpoints) {
-            if let Host::Service(link) = host {
-                host.reach(link, endpoint, &self.spec, places.asked_version())?;
-            }
+            host.reach(endpoint, &self.spec, places.asked_version())?;
         }
         let mut session = Session::open(endpoints, stop)?;
         let path = self.path(&mut session, known, places)?;
         let mut notes = self.set_interfaces(&mut session, &path, places);
         let ends = session.describe()?;
-        let shared_cpus = !ends[0].host.is_apart_from(&ends[1].host);
+        let is_with_iperf3 = matches!(self.host(Role::Receiver), Host::Iperf3(_));
+        let shared_cpus = match is_with_iperf3 {
+            true => path.there.is_local,
+            false => !ends[0].host.is_apart_from(&ends[1].host),
+        };
         if shared_cpus && ends[0].host.boot_id == bitcost_probe::host::boot_id() {
             match separate_cpus() {
                 Some((sender, receiver)) => {
@@ -92,6 +94,9 @@ impl Named {
             false => "separate CPUs",
         };
         notes.push(format!("{sender}; {receiver}; on {cpus}"));
+        if is_with_iperf3 {
+            notes.push("of the iperf3 server's host only what it reports is known".to_owned());
+        }
         Ok(Prepared {
             session,
             ends,
@@ -280,21 +285,30 @@ fn path_to_service(session: &mut Session, service: Role, at: IpAddr) -> Result<P
 }
 
 impl Host {
-    /// Has the process that carries the messages of a service and the endpoint that opens the flows go to one address of it.
+    /// Has the process that speaks with a service, or with an iperf3 server, and the endpoint that opens the flows go to one
+    /// address of it.
     fn reach(
         &self,
-        link: &Link,
         endpoint: &mut Endpoint,
         spec: &NamedHosts,
         version: Option<IpVersion>,
     ) -> Result<(), ExecuteError> {
-        if let Some(address) = self.address(spec, version)? {
-            let host = address.to_string();
-            let at = HostPort { host, ..link.at };
-            let resolved = Host::Service(Link { at, ..link.clone() });
-            endpoint.command = resolved.endpoint(spec).command;
-            endpoint.service = Some(SocketAddr::new(address, link.at.port));
-        }
+        let (Host::Service(Link { at, .. }) | Host::Iperf3(at)) = self else {
+            return Ok(());
+        };
+        let Some(address) = self.address(spec, version)? else {
+            return Ok(());
+        };
+        let (host, port) = (address.to_string(), at.port);
+        let at = HostPort { host, port };
+        let resolved = match self {
+            Host::Service(link) => {
+                endpoint.service = Some(SocketAddr::new(address, port));
+                Host::Service(Link { at, ..link.clone() })
+            }
+            _ => Host::Iperf3(at),
+        };
+        endpoint.command = resolved.endpoint(spec).command;
         Ok(())
     }
 
@@ -320,7 +334,12 @@ impl Host {
                     target.place()
                 )));
             }
-            Host::Iperf3(server) => iperf3::address(server, version)?.ip(),
+            Host::Iperf3(server) => {
+                let host = &server.host;
+                resolve::first(host, version).map_err(|why| {
+                    ExecuteError::Environment(format!("the host name {host} {why}"))
+                })?
+            }
         };
         Ok(Some(address))
     }

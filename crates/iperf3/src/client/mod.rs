@@ -7,7 +7,7 @@ pub mod request;
 mod test;
 
 use std::io::{Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use bitcost_model::protocol::{
     Decoder, FailureCause, FromAgent, Lease, PROTOCOL, Route, ToAgent, encode,
 };
 use bitcost_sys::clock::monotonic_ns;
+use bitcost_sys::netlink::Rtnl;
 use bitcost_sys::process::{wait_any, wait_readable};
 
 use test::Test;
@@ -109,10 +110,10 @@ impl<W: Write> Agent<W> {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },
             ToAgent::Describe { .. } => FromAgent::Host(Box::new(host())),
-            ToAgent::Route { .. } => FromAgent::Route(Route {
+            ToAgent::Route { to } => FromAgent::Route(Route {
                 device: String::new(),
                 source: server.ip(),
-                is_local: server.ip().is_loopback(),
+                is_local: to == server.ip() || is_here(server.ip()),
             }),
             ToAgent::AddressesOf { .. } => FromAgent::AddressesOf {
                 addresses: vec![server.ip()],
@@ -151,6 +152,12 @@ impl<W: Write> Agent<W> {
         };
         self.send(&answer);
     }
+}
+
+/// Whether an address is this host's own.
+fn is_here(address: IpAddr) -> bool {
+    let route = Rtnl::open().and_then(|mut rtnl| rtnl.route(address));
+    route.is_ok_and(|route| route.is_local)
 }
 
 fn lacks(what: &str) -> FromAgent {
