@@ -3,14 +3,10 @@
 //! Each line of the input is a step: `rules JSON` comes first, if at all; `client TEXT` is a message of the client.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
 use bitcost_agent::Policy;
 use bitcost_model::confinement::{Confinement, Rules};
 use bitcost_model::protocol::ToAgent;
-
-/// When the messages are judged.
-const NOW: Duration = Duration::from_secs(1000);
 
 /// Any session: nothing that the rules forbid passes, and what passes would pass again.
 pub fn session(bytes: &[u8]) {
@@ -34,12 +30,11 @@ pub fn session(bytes: &[u8]) {
 }
 
 fn judged(to: &Confinement, message: ToAgent) {
-    let now_ns = NOW.as_nanos() as u64;
-    let message = match Policy(to).judge(message, now_ns) {
+    let message = match Policy(to).judge(message) {
         Ok(message) => message,
         Err(why) => return assert!(!why.is_empty()),
     };
-    let again = Policy(to).judge(message.clone(), now_ns);
+    let again = Policy(to).judge(message.clone());
     assert_eq!(again.as_ref(), Ok(&message));
     let is_open = |device: &String| to.rules.interfaces.contains(device) || *device == to.device;
     match &message {

@@ -150,7 +150,7 @@ fn allowed(
     let Some(confinement) = &place.confinement else {
         return Ok(Some(message));
     };
-    match Policy(confinement).judge(message, monotonic_ns()) {
+    match Policy(confinement).judge(message) {
         Ok(message) => {
             if let ToAgent::Start(_) = message {
                 tell_service("run");

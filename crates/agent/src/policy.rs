@@ -4,17 +4,12 @@
 use std::fmt::{Arguments, Display};
 use std::time::Duration;
 
-use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::confinement::Confinement;
 use bitcost_model::host_settings::HostSetting;
 use bitcost_model::protocol::{Part, Prepare, ToAgent};
 use bitcost_model::record::Role;
 use bitcost_model::units::counted;
-
-/// The longest time between a message that starts a run and the run's first message.
-const BEFORE_BEGIN: Duration = Duration::from_secs(60);
-
-const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// Most memory of a run's buffers: what the flows of all parts send from and receive into, in bytes.
 const BUFFERS_BYTES_MAX: u64 = 1 << 30;
@@ -29,10 +24,9 @@ const MTU_MAX: u32 = 65_536;
 pub struct Policy<'a>(pub &'a Confinement);
 
 impl Policy<'_> {
-    /// Judges one message; returns what it becomes: the same, with addresses as they are here. `now_ns` is the agent's
-    /// monotonic clock.
-    pub fn judge(&self, mut message: ToAgent, now_ns: u64) -> Result<ToAgent, String> {
-        self.check(&message, now_ns)?;
+    /// Judges one message; returns what it becomes: the same, with addresses as they are here.
+    pub fn judge(&self, mut message: ToAgent) -> Result<ToAgent, String> {
+        self.check(&message)?;
         match &mut message {
             // A client behind another's address does not know how it is seen here.
             ToAgent::Route { to } if to.is_unspecified() => *to = self.0.peer,
@@ -45,7 +39,7 @@ impl Policy<'_> {
         Ok(message)
     }
 
-    fn check(&self, message: &ToAgent, now_ns: u64) -> Result<(), String> {
+    fn check(&self, message: &ToAgent) -> Result<(), String> {
         match message {
             ToAgent::Hello { .. }
             | ToAgent::Clock
@@ -54,6 +48,8 @@ impl Policy<'_> {
             | ToAgent::Finish { .. }
             | ToAgent::Stop
             | ToAgent::Renew
+            | ToAgent::Idle { .. }
+            | ToAgent::Start(_)
             | ToAgent::Meet { .. } => Ok(()),
             ToAgent::Describe { device } | ToAgent::AddressesOf { device } => {
                 self.interface(device)
@@ -65,22 +61,8 @@ impl Policy<'_> {
                 let is_known = to.is_unspecified() || known.contains(&to.to_canonical());
                 require(is_known, rule, to)
             }
-            ToAgent::Idle { length_ms } => {
-                let (most, asked) = (IDLE_MAX.as_secs(), f64::from(*length_ms) / 1e3);
-                let rule = format_args!("an idle host is measured for at most {most} s");
-                require(asked <= most as f64, rule, format_args!("{asked} s"))
-            }
             ToAgent::TryProfile => profile(true),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
-            ToAgent::Start(start) => {
-                let wait = Duration::from_nanos(start.begin_ns.saturating_sub(now_ns));
-                let rule = format_args!("a run begins within {} s", BEFORE_BEGIN.as_secs());
-                require(
-                    wait <= BEFORE_BEGIN,
-                    rule,
-                    format_args!("{} s", wait.as_secs()),
-                )
-            }
         }
     }
 
@@ -212,8 +194,10 @@ impl Policy<'_> {
         let mut sum = 0.0;
         let rule = format_args!("max-rate is {most} bit/s");
         for Part { conditions, .. } in &prepare.parts {
-            let rate = rate_bps(conditions);
-            sum += rate.ok_or_else(|| refused(rule, "a test without a rate (-b)"))?;
+            // No path adds fewer headers than one packet for each message has.
+            let rate = conditions.asked_bps(Some(u32::MAX));
+            let rate = rate.ok_or_else(|| refused(rule, "a test without a rate (-b)"))?;
+            sum += rate * f64::from(conditions.flows);
             let length = conditions.window_limit().min(self.duration()).max(BURST);
             let burst_bytes = conditions.burst_bytes();
             let is_short = burst_bytes as f64 * 8.0 <= most as f64 * length.as_secs_f64();
@@ -223,7 +207,7 @@ impl Policy<'_> {
             require(is_short, rule, burst)?;
         }
         require(
-            sum <= most as f64,
+            sum.round() <= most as f64,
             rule,
             format_args!("{sum:.0} bit/s over all flows"),
         )
@@ -240,12 +224,8 @@ fn require(holds: bool, rule: Arguments<'_>, requested: impl Display) -> Result<
 
 /// The memory that a part's flows send from and receive into, in bytes: a bound from above.
 fn buffers(conditions: &Conditions) -> u64 {
-    let receive = match conditions.receive_size_bytes {
-        ReceiveSize::Bytes(bytes) => bytes,
-        ReceiveSize::Auto | ReceiveSize::Message => AUTO_RECEIVE_BYTES,
-    };
     let largest = [
-        receive,
+        conditions.receive_bytes(),
         conditions.message_size_bytes,
         conditions.request_size_bytes,
         conditions.response_size_bytes,
@@ -258,24 +238,4 @@ fn buffers(conditions: &Conditions) -> u64 {
 fn profile(is_requested: bool) -> Result<(), String> {
     let rule = format_args!("a service is not profiled");
     require(!is_requested, rule, "--profile")
-}
-
-/// The rate of user data that a part asks for over all of its flows, in bit/s; absent where it asks
-/// for none.
-fn rate_bps(conditions: &Conditions) -> Option<f64> {
-    let flows = f64::from(conditions.flows);
-    if conditions.workload.is_transactional() {
-        let bytes =
-            f64::from(conditions.request_size_bytes) + f64::from(conditions.response_size_bytes);
-        let rate = f64::from(conditions.transaction_rate?);
-        return Some(rate * flows * bytes * 8.0);
-    }
-    let largest = f64::from(conditions.message_size_bytes);
-    let of_messages = |rate: u64| rate as f64 * largest * 8.0;
-    let rates = [
-        conditions.rate_bps.map(|rate| rate as f64),
-        conditions.message_rate.map(of_messages),
-    ];
-    let rate = rates.into_iter().flatten().reduce(f64::max)?;
-    Some(rate * flows)
 }

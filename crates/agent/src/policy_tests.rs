@@ -6,7 +6,7 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::confinement::{Confinement, Rules};
 use bitcost_model::host_settings::{HostSetting, OFFLOADS, SettingRequest, Sysctl};
 use bitcost_model::place::Ports;
-use bitcost_model::protocol::{Part, Peer, Prepare, Start, ToAgent};
+use bitcost_model::protocol::{Part, Peer, Prepare, ToAgent};
 use bitcost_model::record::Role;
 
 use crate::policy::Policy;
@@ -58,7 +58,7 @@ impl Judged {
     }
 
     fn message(&mut self, what: &str, message: ToAgent) {
-        let said = match Policy(&self.to).judge(message, 0) {
+        let said = match Policy(&self.to).judge(message) {
             Ok(_) => "allowed".to_owned(),
             Err(why) => why,
         };
@@ -134,15 +134,6 @@ fn the_usual_rules() {
     );
     let to = [8, 8, 8, 8].into();
     by.message("a route to others", ToAgent::Route { to });
-    for begin_ns in [1_000_000_000, 61_000_000_000] {
-        let start = Start {
-            begin_ns,
-            window_start_ns: begin_ns,
-            window_end_ns: begin_ns,
-            stop_ns: begin_ns,
-        };
-        by.message(&format!("a start at {begin_ns}"), ToAgent::Start(start));
-    }
     insta::assert_snapshot!(by.said);
 }
 
@@ -201,7 +192,7 @@ fn data_come_to_the_address_that_the_client_reached() {
     let mut run = prepare();
     run.parts[0].listen_on = None;
     let by = Judged::by(Rules::default());
-    let judged = Policy(&by.to).judge(ToAgent::Prepare(Box::new(run)), 0);
+    let judged = Policy(&by.to).judge(ToAgent::Prepare(Box::new(run)));
     let Ok(ToAgent::Prepare(prepare)) = judged else {
         panic!("{judged:?}");
     };

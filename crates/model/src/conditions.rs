@@ -231,7 +231,22 @@ impl Conditions {
         Some(self.rate_bps? as f64 / (bytes * 8.0))
     }
 
-    /// The same rate where the sender itself keeps it; absent otherwise.
+    /// The user data that the run asks of each flow, in bit/s; absent where it asks for no rate.
+    pub fn asked_bps(&self, path_mtu_bytes: Option<u32>) -> Option<f64> {
+        let (each, bytes) = match self.workload.is_transactional() {
+            true => (
+                f64::from(self.transaction_rate?),
+                f64::from(self.request_size_bytes) + f64::from(self.response_size_bytes),
+            ),
+            false => (
+                self.asked_messages_per_second(path_mtu_bytes)?,
+                f64::from(self.message_size_bytes),
+            ),
+        };
+        Some(each * bytes * 8.0)
+    }
+
+    /// The messages per second that the sender itself keeps; absent where it keeps no rate.
     pub fn paced_messages_per_second(&self, path_mtu_bytes: Option<u32>) -> Option<f64> {
         (self.pacing != Pacing::Kernel).then(|| self.asked_messages_per_second(path_mtu_bytes))?
     }

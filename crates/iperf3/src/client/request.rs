@@ -147,7 +147,8 @@ pub fn params(conditions: &Conditions) -> Result<Value, Invalid> {
         conditions.congestion_control.clone().map(Value::from),
     );
     give("TOS", conditions.dscp.map(|dscp| json!(dscp << 2)));
-    give("bandwidth", bitrate(conditions).map(Value::from));
+    let bitrate = conditions.asked_bps(None).map(|bps| bps.round() as u64);
+    give("bandwidth", bitrate.map(Value::from));
     Ok(params)
 }
 
@@ -156,13 +157,6 @@ fn segment(conditions: &Conditions, mss: Mss) -> u32 {
         Mss::Message => conditions.message_size_bytes,
         Mss::Bytes(bytes) => bytes,
     }
-}
-
-/// Bit/s of user data of each flow; absent where it is not limited.
-fn bitrate(conditions: &Conditions) -> Option<u64> {
-    let bits = f64::from(conditions.message_size_bytes) * 8.0;
-    let messages = conditions.asked_messages_per_second(None)?;
-    Some((messages * bits).round() as u64)
 }
 
 #[cfg(test)]
