@@ -33,9 +33,6 @@ const STEP: Duration = Duration::from_secs(5);
 /// The longest wait for an answer: while a client waits, a service gives one each second.
 const ANSWER: Duration = Duration::from_secs(15);
 
-/// How often a service is tried that ends the connection before it answers, as one does that has too many.
-const TRIES: u32 = 5;
-
 /// The most bytes of a segment of a control connection.
 const SEGMENT: i32 = 1000;
 
@@ -50,8 +47,6 @@ pub enum Carried {
 }
 
 pub(crate) enum Unreached {
-    /// It ended the connection before it answered: it may be tried again.
-    Busy,
     Not(String),
     /// Nobody waits for it: the controller has ended.
     Unwanted,
@@ -81,7 +76,6 @@ pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> i
         }
         Err(Unreached::Unwanted) => return Ok(Carried::Done),
         Err(Unreached::Not(why)) => why,
-        Err(Unreached::Busy) => "it ended the connection before the test began: it has too many connections, was stopped, or is not a service of bitcost".to_owned(),
     };
     output.write_all(&frame(&FromAgent::Failed {
         reason: format!("the service at {}: {why}", link.at),
@@ -97,27 +91,13 @@ fn turn(
     alive: &mut dyn FnMut() -> Result<(), Unreached>,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Secure, Unreached> {
-    let attempt = || {
-        let mut service = open(link, &frame(&link.token.letters()), resolve)?;
-        Ok((answer(&mut service)?, service))
-    };
-    let mut number = 1;
-    let (mut said, mut service) = loop {
-        match attempt() {
-            Err(Unreached::Busy) if number < TRIES => number += 1,
-            tried => break tried?,
-        }
-        alive()?;
-        tell(&format!(
-            "the service at {} is busy; trying again ({number} of {TRIES})",
-            link.at
-        ));
-        // Clients that a service dropped do not all come back at the same time.
-        let spread = u64::from(std::process::id()) % 1000;
-        std::thread::sleep(Duration::from_millis(500 + spread));
-    };
+    let mut service = open(link, &frame(&link.token.letters()), resolve)?;
     let mut is_told = false;
-    while Answer::read(&said).map_err(|why| Unreached::Not(why.0))? == Answer::Waiting {
+    loop {
+        let said = answer(&mut service)?;
+        if Answer::read(&said).map_err(Unreached::Not)? != Answer::Waiting {
+            return Ok(service);
+        }
         alive()?;
         if !std::mem::replace(&mut is_told, true) {
             tell(&format!(
@@ -125,9 +105,7 @@ fn turn(
                 link.at
             ));
         }
-        said = answer(&mut service)?;
     }
-    Ok(service)
 }
 
 /// Connects, has the service prove its key, and says these bytes first.
@@ -198,7 +176,7 @@ fn unreached(error: &io::Error, late: &str) -> Unreached {
             Unreached::Not("it is another version of bitcost: use the same on both hosts".to_owned())
         }
         (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
-            Unreached::Busy
+            Unreached::Not("it ended the connection before the test began: it has too many connections, was stopped, or is not a service of bitcost".to_owned())
         }
         (ErrorKind::TimedOut, _) => Unreached::Not(late.to_owned()),
         _ => Unreached::Not(format!(

@@ -17,7 +17,7 @@ use bitcost_sys::process::{end, wait_readable};
 use crate::front::{Channel, OPENING, SAID_BYTES_MAX, Said, StartFront, failure};
 use crate::key::OwnKey;
 use crate::link::{Fingerprint, LinkToken};
-use crate::message::{Answer, Refused, clean_line, frame, read_frame};
+use crate::message::{Answer, clean_line, frame, read_frame};
 use crate::places::{OF_NETWORK_MAX, PLACES_MAX};
 use crate::queue::Ticket;
 use crate::session;
@@ -130,10 +130,10 @@ impl Front {
         self.send(&frame(answer))
     }
 
-    fn refuse(mut self, shared: &Shared, peer: SocketAddr, why: Refused) {
+    fn refuse(mut self, shared: &Shared, peer: SocketAddr, why: String) {
         let _ = self.answer(&Answer::Refused(why.clone()));
         drop(self);
-        shared.tell(peer, ClientEvent::Refused(why.0));
+        shared.tell(peer, ClientEvent::Refused(why));
     }
 }
 
@@ -167,7 +167,7 @@ pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listenin
     };
     if !is_of_link(shared, &secret) {
         let why = "the link is not the one of this service, or was cut: ask for the link that `bitcost serve` prints";
-        return front.refuse(shared, peer, Refused(why.to_owned()));
+        return front.refuse(shared, peer, why.to_owned());
     }
     outlast_outages(&socket);
     // From here on the queue bounds what it may hold.
@@ -224,7 +224,7 @@ fn wait_for_turn(shared: &Shared, front: &mut Front, ticket: &Ticket) -> io::Res
     let mut told: Option<Instant> = None;
     while !shared.queue.is_next(ticket) {
         if shared.is_stopping() {
-            let why = Refused("the service is being stopped".to_owned());
+            let why = "the service is being stopped".to_owned();
             let _ = front.answer(&Answer::Refused(why));
             return Err(ErrorKind::Interrupted.into());
         }
@@ -240,9 +240,9 @@ fn wait_for_turn(shared: &Shared, front: &mut Front, ticket: &Ticket) -> io::Res
     Ok(())
 }
 
-fn device_to(peer: IpAddr) -> Result<String, Refused> {
+fn device_to(peer: IpAddr) -> Result<String, String> {
     let route = Rtnl::open().and_then(|mut rtnl| rtnl.route(peer));
-    let unknown = |error| Refused(format!("the route to {peer} is not known: {error}"));
+    let unknown = |error| format!("the route to {peer} is not known: {error}");
     Ok(route.map_err(unknown)?.device)
 }
 

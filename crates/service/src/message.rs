@@ -11,10 +11,6 @@ use serde::{Deserialize, Serialize};
 /// The longest message of a client that has not yet proved who it is, in bytes.
 pub const OPENING_BYTES_MAX: usize = 64;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{0}")]
-pub struct Refused(pub String);
-
 pub fn frame(message: &impl Serialize) -> Vec<u8> {
     // The messages of this crate and of the control protocol are short, with no map whose keys are
     // no texts.
@@ -42,18 +38,19 @@ pub enum Answer {
     Welcome,
     /// Another test takes place; repeated while the client waits.
     Waiting,
-    Refused(Refused),
+    /// Why.
+    Refused(String),
 }
 
 impl Answer {
     /// Reads an answer that is not a refusal.
-    pub fn read(text: &[u8]) -> Result<Answer, Refused> {
+    pub fn read(text: &[u8]) -> Result<Answer, String> {
         match serde_json::from_slice(text) {
-            Ok(Answer::Refused(Refused(why))) => Err(Refused(harmless(&why))),
+            Ok(Answer::Refused(why)) => Err(harmless(&why)),
             Ok(answer) => Ok(answer),
-            Err(error) => Err(Refused(format!(
+            Err(error) => Err(format!(
                 "its answer is not one of this version of bitcost ({error}); use the same bitcost on both hosts"
-            ))),
+            )),
         }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::message::Refused;
-
 /// Most tests that wait; each has a connection and a thread.
 pub const WAITING_MAX: usize = 8;
 
@@ -21,12 +19,12 @@ impl Queue {
         tests
     }
 
-    pub fn enter(&self) -> Result<Ticket, Refused> {
+    pub fn enter(&self) -> Result<Ticket, String> {
         let mut tests = self.tests();
         if tests.len() > WAITING_MAX {
-            return Err(Refused(format!(
+            return Err(format!(
                 "one test has the host and {WAITING_MAX} wait for it; try again later"
-            )));
+            ));
         }
         let ticket = Ticket::default();
         tests.push(Arc::downgrade(&ticket));

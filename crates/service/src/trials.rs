@@ -22,7 +22,7 @@ use crate::client::{self, Unreached, open};
 use crate::front;
 use crate::key::OwnKey;
 use crate::link::{Link, LinkToken};
-use crate::message::{Answer, Refused, frame};
+use crate::message::{Answer, frame};
 use crate::queue::WAITING_MAX;
 use crate::service::Service;
 use crate::stream::Secure;
@@ -116,7 +116,7 @@ fn resolve(host: &str) -> Result<Vec<IpAddr>, Unavailable> {
 }
 
 /// What a service answers a client with this first message.
-fn answered(link: &Link, first: &[u8]) -> (Secure, Result<Answer, Refused>) {
+fn answered(link: &Link, first: &[u8]) -> (Secure, Result<Answer, String>) {
     let mut opened = open(link, first, &resolve).ok().expect("open");
     let text = client::answer(&mut opened).ok().expect("an answer");
     let answer = Answer::read(&text);
@@ -143,7 +143,7 @@ fn whoever_has_the_link_is_served_and_nobody_else() {
     drop(served.next_client());
     for token in [other.link.token, LinkToken([0; 16])] {
         let (_, answer) = answered(&served.link, &secret(token));
-        let Refused(why) = answer.expect_err("refused");
+        let why = answer.expect_err("refused");
         assert!(why.contains("the link is not the one"), "{why}");
     }
     // A service with another key gets no token.
@@ -213,7 +213,7 @@ fn clients_wait_for_each_other_and_one_that_vanishes_gives_way() {
         })
         .collect();
     let (_, answer) = answered(&served.link, &secret(served.link.token));
-    let Refused(why) = answer.expect_err("too many wait");
+    let why = answer.expect_err("too many wait");
     assert!(why.contains("try again later"), "{why}");
     drop(first);
     let second = &mut waiting[0];
