@@ -148,6 +148,13 @@ pub fn wait_readable(file: impl AsFd, timeout: std::time::Duration) -> io::Resul
     Ok(!files[0].revents().is_empty())
 }
 
+/// Whether a file takes more, or has an error to say, now.
+pub fn is_writable(file: impl AsFd) -> bool {
+    use rustix::event::{PollFd, PollFlags};
+    let mut files = [PollFd::new(&file, PollFlags::OUT)];
+    wait_ready(&mut files, Some(Duration::ZERO)).is_ok_and(|ready| ready)
+}
+
 /// Reads a line from `file`, waiting at most `limit` for all of it.
 ///
 /// # Errors

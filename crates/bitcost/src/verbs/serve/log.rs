@@ -1,38 +1,29 @@
-//! What a server says of its clients, and counts for its last line. A separate thread prints it: a slow reader, a pipe without a
-//! reader and a full disk stop no test.
+//! What a server says of its clients, and counts for its last line. A slow reader, a pipe without a reader and a full disk stop no
+//! test: a line that is not taken at once is lost.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use bitcost_model::client_event::ClientEvent;
+use bitcost_model::harmless;
 use bitcost_model::units::counted;
-use bitcost_model::{harmless, harmless_page};
+use bitcost_sys::process::is_writable;
 
 use crate::failure::Failure;
 
-/// Lines that may wait to be printed; more are not printed.
-const WAITING_MAX: usize = 512;
-
-/// The longest line, in letters.
-const LETTERS_MAX: usize = 2000;
+/// The longest line, in letters: a pipe that takes any takes 4096 bytes at once (`PIPE_BUF`, pipe(7)).
+const LETTERS_MAX: usize = 1000;
 
 /// Lines about clients that were refused or failed in one second; more clients are only counted.
 const MOST_LINES: u32 = 10;
 
-/// The time for the last lines.
-const LAST: Duration = Duration::from_secs(1);
-
-/// A line for standard error, or else for standard output.
-type Line = (bool, String);
-
 pub struct Log {
-    lines: SyncSender<Line>,
-    /// Disconnected once the thread has ended.
-    done: Receiver<()>,
+    /// Standard output and standard error, without a buffer: what could not be written does not come later.
+    output: File,
+    error: File,
     served: usize,
     refused: usize,
     failed: usize,
@@ -46,20 +37,11 @@ impl Log {
     pub fn start() -> Result<Log, Failure> {
         let failed =
             |error: io::Error| Failure::Environment(format!("cannot print what happens: {error}"));
-        // Without a buffer: what could not be written does not come later.
         let output = io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
         let error = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
-        let (lines, to_print) = sync_channel(WAITING_MAX);
-        let (running, done) = channel::<()>();
-        std::thread::Builder::new()
-            .spawn(move || {
-                let _running = running;
-                print([output.into(), error.into()], &to_print);
-            })
-            .map_err(failed)?;
         Ok(Log {
-            lines,
-            done,
+            output: output.into(),
+            error: error.into(),
             served: 0,
             refused: 0,
             failed: 0,
@@ -70,16 +52,11 @@ impl Log {
     }
 
     pub fn result(&self, text: &str) {
-        self.line(false, text);
+        line(&self.output, text);
     }
 
     pub fn message(&self, text: &str) {
-        self.line(true, text);
-    }
-
-    fn line(&self, is_error: bool, text: &str) {
-        let text = text.chars().take(LETTERS_MAX).chain(['\n']).collect();
-        let _ = self.lines.try_send((is_error, text));
+        line(&self.error, text);
     }
 
     /// Says what a client did, on standard output, or why it was not served, on standard error.
@@ -114,7 +91,7 @@ impl Log {
         }
     }
 
-    /// Says how many were served, and how many not, and waits until everything is printed, for at most a second.
+    /// Says how many were served, and how many not.
     pub fn finish(self) {
         let mut summary = format!("served {}", counted(self.served, "test"));
         for (count, what) in [(self.refused, "refused"), (self.failed, "failed")] {
@@ -123,18 +100,12 @@ impl Log {
             }
         }
         self.result(&summary);
-        drop(self.lines);
-        let _ = self.done.recv_timeout(LAST);
     }
 }
 
-/// Prints lines to standard output and standard error until there are no more. What cannot be printed is lost.
-fn print(mut outputs: [File; 2], lines: &Receiver<Line>) {
-    for (is_error, line) in lines {
-        let file = &mut outputs[usize::from(is_error)];
-        let _ = match file.is_terminal() {
-            true => file.write_all(harmless_page(&line).as_bytes()),
-            false => file.write_all(line.as_bytes()),
-        };
+fn line(mut file: &File, text: &str) {
+    let line: String = text.chars().take(LETTERS_MAX).chain(['\n']).collect();
+    if is_writable(file) {
+        let _ = file.write_all(line.as_bytes());
     }
 }
