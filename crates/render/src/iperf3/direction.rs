@@ -77,24 +77,15 @@ impl Way<'_> {
     }
 
     pub fn counts(&self, sample: &Sample) -> Option<Counts> {
-        match self.index.checked_sub(1) {
-            None => Some(sample.counts),
-            Some(later) => sample.background.get(later).map(|part| part.counts),
-        }
+        Some(sample.part(self.index)?.counts)
     }
 
     /// The state of the sender's connections at a sample: of one flow, or of all together.
-    pub fn info<'s>(&self, sample: &'s Sample, flow: Option<usize>) -> Option<&'s TcpInfo> {
-        let (all, each) = match self.index.checked_sub(1) {
-            None => (&sample.tcp_info, &sample.connections),
-            Some(later) => sample
-                .background
-                .get(later)
-                .map(|part| (&part.tcp_info, &part.connections))?,
-        };
+    pub fn info(&self, sample: &Sample, flow: Option<usize>) -> Option<TcpInfo> {
+        let part = sample.part(self.index)?;
         match flow {
-            Some(flow) if self.part.sender.flows.len() > 1 => each.get(flow),
-            _ => all.as_ref(),
+            Some(flow) if self.part.sender.flows.len() > 1 => part.connections.get(flow).cloned(),
+            _ => part.tcp_info,
         }
     }
 
@@ -110,7 +101,7 @@ impl Way<'_> {
         self.sender
             .samples
             .iter()
-            .filter_map(|sample| field(self.info(sample, Some(flow))?))
+            .filter_map(|sample| field(&self.info(sample, Some(flow))?))
             .collect()
     }
 

@@ -57,7 +57,8 @@ fn of_way(way: &Way, begin_ns: u64, before: &Sample, after: &Sample) -> Option<V
 fn state(way: &Way, after: &Sample) -> Value {
     let is_one = way.client_sends && way.part.sender.flows.len() < 2;
     let info = way.info(after, None).filter(|_| is_one);
-    let window = info.and_then(|info| info.snd_cwnd_segments).zip(way.mss());
+    let window = info.as_ref().and_then(|info| info.snd_cwnd_segments);
+    let window = window.zip(way.mss());
     json!({
         "rtt": info.and_then(|info| info.rtt_us),
         "snd_cwnd": window.map(|(segments, mss)| u64::from(segments) * u64::from(mss)),
