@@ -30,28 +30,7 @@ pub enum Figure {
     Ratio(Levels, Levels),
     /// One median − another. Both sides name the same factors.
     Difference(Levels, Levels),
-    /// The median ÷ the goodput in Mbit/s of a link at this rate in bit/s if each message were a
-    /// separate segment.
-    OverSingle(Levels, u64),
-    /// The largest ÷ the smallest median along a factor.
-    Spread(Along),
-    /// The smallest ratio of a median to the one before it along a factor.
-    Step(Along),
-    /// The size, a factor's level, from which the median of the first side is at least 95 % of its
-    /// largest value, ÷ that of the second side, interpolated linearly between levels. Both sides
-    /// name the same factors.
-    Saturation(Along, Levels, Levels),
 }
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Along {
-    pub factor: String,
-    pub levels: Vec<Label>,
-    pub at: Levels,
-}
-
-/// The share of the largest median from which a curve counts as saturated.
-pub const SATURATED: f64 = 0.95;
 
 impl Figure {
     pub fn key(&self) -> &'static str {
@@ -59,10 +38,6 @@ impl Figure {
             Figure::Value(_) => "value",
             Figure::Ratio(..) => "ratio",
             Figure::Difference(..) => "difference",
-            Figure::OverSingle(..) => "over_single",
-            Figure::Spread(_) => "spread_over",
-            Figure::Step(_) => "step_over",
-            Figure::Saturation(..) => "saturation_over",
         }
     }
 }

@@ -8,7 +8,6 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::shaping::{MODERATION, moderation};
 use bitcost_model::study::Label;
 use bitcost_model::topology::Address;
-use bitcost_model::units::parse_rate;
 use schemars::{Schema, json_schema};
 use serde::de::{self, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -117,8 +116,6 @@ forms! {
     };
     Level(Label), "a level", scalar(), label;
     Topology(String), topologies(), text(), |value: &Value| Some(value.as_str()?.to_owned());
-    /// The rate of a link, in bit/s.
-    Rate(u64), "a rate such as \"2.5G\"", text(), |value: &Value| parse_rate(value.as_str()?).ok();
     PairPattern(Pattern), Pattern::ALLOWED, text(), |value: &Value| Pattern::parse(value.as_str()?);
     Subnet(Address), "a network of IPv4 such as \"10.0.0.0/8\"", text(), |value: &Value| {
         address(value.as_str()?).filter(|subnet| subnet.ip.is_ipv4())

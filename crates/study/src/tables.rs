@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::forms::{
     Blocks, CountsPct, FactorName, LabMtu, Later, Level, LinkMtu, Many, Map, Metric, Moderation,
-    Number, OfFactors, PairPattern, Prefixed, Rate, Router, Subnet, Topology, WidthPct, Window,
+    Number, OfFactors, PairPattern, Prefixed, Router, Subnet, Topology, WidthPct, Window,
     scalar,
 };
 use crate::picture::{Picture, names};
@@ -223,7 +223,7 @@ pub struct CheckTable {
     pub claim: Later<Vec<ClaimTable>>,
 }
 
-/// One figure, by one of the first seven keys, and one of the last three as its bounds. It must hold at each level of a factor that it does not name.
+/// One figure, by one of the first three keys, and one of the last three as its bounds. It must hold at each level of a factor that it does not name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "[[check.claim]]")]
@@ -234,24 +234,8 @@ pub struct ClaimTable {
     pub ratio: Option<[Cell; 2]>,
     /// The median of the first − that of the second.
     pub difference: Option<[Cell; 2]>,
-    /// The median ÷ the goodput of a link of `rate` with one message per segment.
-    pub over_single: Option<Cell>,
-    /// The largest ÷ the smallest median along a factor.
-    pub spread_over: Option<FactorName>,
-    /// The smallest ratio of a median to the one before it along a factor.
-    pub step_over: Option<FactorName>,
-    /// The size from which the first of `sides` is at 95 % of its largest value ÷ that of the second.
-    pub saturation_over: Option<FactorName>,
     /// The metric.
     pub metric: Metric,
-    /// The rate of the link, with `over_single`.
-    pub rate: Option<Rate>,
-    /// The two sides, with `saturation_over`.
-    pub sides: Option<[Cell; 2]>,
-    /// The levels along the factor (default: all).
-    pub levels: Option<Vec<Level>>,
-    /// The levels of other factors, along a factor.
-    pub at: Option<Cell>,
     /// Both bounds.
     pub between: Option<[Number; 2]>,
     /// The lower bound.

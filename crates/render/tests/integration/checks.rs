@@ -4,7 +4,6 @@ use crate::common::*;
 
 const RATIO: &str = "metric = \"throughput_mbps\"\nratio = [{ message_size_bytes = 8192 }, { message_size_bytes = 1024 }]\n";
 const VALUE: &str = "metric = \"throughput_mbps\"\nvalue = { message_size_bytes = 1024, transport = \"UDP\" }\nat_least = 1050";
-const SPREAD: &str = "metric = \"throughput_mbps\"\nspread_over = \"message_size_bytes\"\nat = { transport = \"UDP\" }\nat_most = 1.2";
 const UNKNOWN: &str = "metric = \"rtt_us\"\nvalue = {}\nat_most = 1";
 
 /// What is printed at the end of a statement with these claims on this number of blocks, in which the
@@ -40,9 +39,8 @@ fn statements_stand_at_the_end_with_verdicts_and_figures() {
         .map(|bounds| stated(&[&ratio(bounds)], 5, all))
         .concat();
     let (good, bad) = (ratio("at_least = 1"), ratio("at_least = 3"));
-    let several: [&[&str]; 5] = [
+    let several: [&[&str]; 4] = [
         &[VALUE],
-        &[SPREAD],
         &[&good, &bad],
         &[&good, UNKNOWN],
         &[&bad, UNKNOWN],

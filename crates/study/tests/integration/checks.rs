@@ -30,8 +30,6 @@ ratio = [{ message_size_bytes = 400 }, { message_size_bytes = 100 }]
 between = [1, 4]
 "#;
 
-const RATIO: &str = "ratio = [{ message_size_bytes = 400 }, { message_size_bytes = 100 }]";
-
 fn read(text: &str) -> Study {
     Study::parse("mine.toml", text).expect("it reads")
 }
@@ -140,38 +138,11 @@ fn mistakes_are_named_with_their_line() {
         ("counts_pct = 1000", "counts = 10"),
         ("[workload]\nduration_s = 2", "workload = 2"),
         ("[run]", "[[run]]"),
-        (RATIO, "over_single = {}"),
-        (RATIO, "step_over = \"message_size_bytes\"\nlevels = [100]"),
     ] {
         let error = error_of(&TEXT.replacen(from, to, 1));
         answers += &format!("{from} -> {to}\n{error}\n\n");
     }
     insta::assert_snapshot!(answers);
-}
-
-#[test]
-fn figures_along_a_factor_take_all_of_its_levels_unless_some_are_named() {
-    let with = |lines: &str| TEXT.replacen(RATIO, lines, 1);
-    let figure = |lines: &str| read(&with(lines)).checks[0].claims[0].figure.clone();
-    let Figure::Spread(along) =
-        figure("spread_over = \"message_size_bytes\"\nat = { kind = \"a\" }")
-    else {
-        panic!()
-    };
-    assert_eq!((along.levels.len(), along.at.len()), (3, 1));
-    let Figure::Step(along) = figure("step_over = \"message_size_bytes\"\nlevels = [100, 200]")
-    else {
-        panic!()
-    };
-    assert_eq!(along.levels, [Label::Number(100), Label::Number(200)]);
-    let found = figure(
-        "saturation_over = \"message_size_bytes\"\nsides = [{ kind = \"a\" }, { kind = \"b\" }]",
-    );
-    assert_eq!(found.key(), "saturation_over");
-    assert!(matches!(
-        figure("over_single = {}\nrate = \"2.5G\""),
-        Figure::OverSingle(_, 2_500_000_000)
-    ));
 }
 
 #[test]
