@@ -6,7 +6,7 @@ use bitcost_model::host_settings::{AS_FOUND, SettingRequest};
 use bitcost_model::record::Role;
 use bitcost_model::settings::{Kind, Setting};
 use bitcost_model::study::{LabSpec, UntilInterval};
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, value};
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
 use crate::definition::Study;
 use crate::topology::{Preset, USUAL, to_table};
@@ -14,9 +14,6 @@ use crate::topology::{Preset, USUAL, to_table};
 /// The MTU of a study between named hosts, whose own interfaces are checked when they are
 /// connected, in bytes.
 const ANY_MTU_BYTES: u32 = 65_535;
-
-/// The only factor, whose only level is the test.
-const FACTOR: &str = "test";
 
 const TRANSACTION_METRICS: [&str; 5] = [
     "transactions_per_second",
@@ -56,35 +53,28 @@ impl Single<'_> {
     }
 
     fn text(&self, test: &str) -> String {
-        let mut text = DocumentMut::new();
-        text["title"] = value(format!("bitcost test {test}"));
-        text["question"] = value("What does a run with these settings cost?");
-        text["lab"] = Item::Table(lab_table(self.lab));
-        text["workload"] = Item::Table(self.workload());
-        let run = text["run"].or_insert(toml_edit::table());
+        let mut workload = Table::from_iter([("workload", self.conditions.workload.name())]);
+        write_settings(&mut workload, self.settings, self.conditions);
+        let mut run = Table::new();
         run["blocks"] = value(i64::from(self.runs));
         if let Some(until) = self.until {
             run["until_interval_pct"] = value(until.width_pct);
             run["until_metric"] = value(&until.metric);
             run["max_blocks"] = value(i64::from(until.max_blocks));
         }
+        let mut text = DocumentMut::new();
+        text["title"] = value(format!("bitcost test {test}"));
+        text["question"] = value("What does a run with these settings cost?");
+        text["lab"] = Item::Table(lab_table(self.lab));
+        text["workload"] = Item::Table(workload);
+        text["run"] = Item::Table(run);
         if self.conditions.workload.is_transactional() {
-            let table = text["table"].or_insert(toml_edit::table());
-            table["metrics"] = value(Array::from_iter(TRANSACTION_METRICS));
+            let metrics = [("metrics", Array::from_iter(TRANSACTION_METRICS))];
+            text["table"] = Item::Table(Table::from_iter(metrics));
         }
-        let mut factor = Table::from_iter([("name", FACTOR)]);
-        factor["levels"] = value(Array::from_iter([InlineTable::from_iter([(
-            "label", test,
-        )])]));
-        text["factor"] = Item::ArrayOfTables(ArrayOfTables::from_iter([factor]));
+        // Its only factor, whose only level is the test.
         text.to_string()
-    }
-
-    /// The table of the workload with its settings.
-    fn workload(&self) -> Table {
-        let mut table = Table::from_iter([("workload", self.conditions.workload.name())]);
-        write_settings(&mut table, self.settings, self.conditions);
-        table
+            + &format!("\n[[factor]]\nname = \"test\"\nlevels = [{{ label = \"{test}\" }}]\n")
     }
 }
 
