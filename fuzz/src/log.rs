@@ -5,17 +5,16 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::{intervals_table, runs_table};
+use bitcost_analysis::frame::{RunRows, Table, intervals_table};
 use bitcost_analysis::log::Reader;
 use bitcost_execute::store::LogFile;
 use bitcost_model::event::Events;
 use bitcost_render::block::{markdown, text};
 use bitcost_render::csv::csv;
-use bitcost_render::document::{json, table_json};
+use bitcost_render::document::json;
 use bitcost_render::export::{Maker, Source};
 use bitcost_render::iperf3::iperf3;
-use bitcost_render::layout::TextOptions;
-use bitcost_render::lines::Lines;
+use bitcost_render::layout::NARROW;
 use bitcost_render::one_run::all_figures;
 use bitcost_render::report::report;
 use tempfile::TempDir;
@@ -53,17 +52,18 @@ pub fn log(bytes: &[u8]) {
 
 /// Every form of output: all rows have every column, and documents can be parsed.
 fn render(execution: &Findings) {
-    let options = TextOptions {
-        width: 80,
-        columns: Some(80),
-    };
     for is_verbose in [false, true] {
-        let blocks = report(execution, is_verbose, options.width);
-        let _ = (text(&blocks, options), markdown(&blocks));
+        let blocks = report(execution, is_verbose, NARROW);
+        let _ = (text(&blocks, NARROW), markdown(&blocks));
     }
     let _ = json(execution).to_string();
     let executions = std::slice::from_ref(execution);
-    for table in [runs_table(executions), intervals_table(executions)] {
+    let rows = RunRows::new(executions);
+    let runs = Table {
+        rows: rows.iter().collect(),
+        columns: rows.columns,
+    };
+    for table in [runs, intervals_table(executions)] {
         assert!(
             table
                 .rows
@@ -72,11 +72,7 @@ fn render(execution: &Findings) {
             "{:?}",
             table.columns
         );
-        let _ = (
-            csv(&table),
-            Lines::from(&table).markdown(),
-            table_json(&table),
-        );
+        let _ = csv(&table);
     }
     execution.each_run(|_| true, &mut |_, _, view| {
         let _ = iperf3(view, Some("2026-11-21T10:00:00Z"), "0");

@@ -2,17 +2,14 @@
 
 use bitcost_analysis::findings::Findings;
 use bitcost_model::conditions::Conditions;
-use bitcost_render::export::{ExportError, Form, Input, RowSupport, Rows};
-use bitcost_render::layout::TextOptions;
+use bitcost_render::export::{ExportError, Form, Input, Rows};
+use bitcost_render::layout::USUAL;
 use bitcost_render::{FORMS, form};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
 use crate::opened;
 use crate::output::{self, columns};
-
-/// Most columns of text: wider text is hard to read.
-const TEXT: u16 = 100;
 
 /// Reads the name of a form, and offers all names and their help.
 fn form_parser() -> impl TypedValueParser<Value = &'static Form> {
@@ -46,7 +43,7 @@ pub struct Look {
     /// text]
     #[arg(long, value_name = "FORM", value_parser = form_parser())]
     format: Option<&'static Form>,
-    /// Print one row per run, or per interval of 100 ms, instead of the figures
+    /// With --format csv, print one row per run, or per interval of 100 ms [default: runs]
     #[arg(long, value_name = "WHAT", value_parser = rows_parser())]
     rows: Option<Rows>,
     /// With --json, also print all samples of every run (about 100 KB per second)
@@ -65,25 +62,20 @@ impl Look {
 
     /// Whether standard output is text for people.
     pub fn is_for_people(&self) -> bool {
-        self.form().name == "text" && self.rows.is_none()
+        self.form().name == "text"
     }
 
     /// Checks the form before there is anything to print.
     pub fn check(&self) -> Result<(), Failure> {
         let form = self.form();
-        if self.rows.is_some() && form.rows == RowSupport::Never {
-            let able = FORMS.iter().filter(|form| form.rows != RowSupport::Never);
-            let names: Vec<&str> = able.map(|form| form.name).collect();
-            return Err(Failure::Usage(format!(
-                "--rows needs --format {}",
-                names.join(", ")
-            )));
-        }
-        if self.samples && (form.name != "json" || self.rows.is_some()) {
-            let why = "--samples needs --json without --rows; `--format csv --rows intervals` prints samples as rows";
-            return Err(Failure::Usage(why.to_owned()));
-        }
-        Ok(())
+        let why = match form.name {
+            name if self.rows.is_some() && name != "csv" => "--rows needs --format csv",
+            name if self.samples && name != "json" => {
+                "--samples needs --json; `--format csv --rows intervals` prints samples as rows"
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::Usage(why.to_owned()))
     }
 
     /// Checks the form of a test before it begins.
@@ -104,15 +96,15 @@ impl Look {
     pub fn print(&self, executions: &[Findings]) -> Result<(), Failure> {
         self.check()?;
         let form = self.form();
-        if self.rows.is_some() || !form.holds_caveats {
+        if !form.holds_caveats {
             opened::say_caveats(executions);
         }
         let exported = (form.export)(&Input {
             executions,
-            rows: self.rows,
+            rows: self.rows.unwrap_or_default(),
             samples: self.samples,
             verbose: self.verbose,
-            text: look(TEXT),
+            width: columns().map_or(USUAL, |columns| columns.min(USUAL)),
         })?;
         output::print(&exported)
     }
@@ -124,14 +116,5 @@ impl From<ExportError> for Failure {
             ExportError::Usage(what) => Failure::Usage(what),
             ExportError::Check(what) => Failure::Check(what),
         }
-    }
-}
-
-/// The options for text as wide as the terminal, but no wider than `most`.
-fn look(most: u16) -> TextOptions {
-    let usual = TextOptions::default().width;
-    TextOptions {
-        width: columns().unwrap_or(usual).min(most),
-        columns: columns(),
     }
 }

@@ -5,7 +5,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_render::answer::study_answer;
 use bitcost_render::block::text;
 use bitcost_render::explained::explanation_lines;
-use bitcost_render::layout::TextOptions;
+use bitcost_render::layout::NARROW;
 
 use crate::failure::Failure;
 use crate::format::Look;
@@ -22,10 +22,7 @@ pub fn say_answer(findings: &Findings, look: &Look) {
     }
     if look.is_for_people() {
         say_place(folder);
-        let answer = text(
-            &study_answer(findings, &shown),
-            TextOptions::default().narrow(),
-        );
+        let answer = text(&study_answer(findings, &shown), NARROW);
         return output::say(&format!("\n{}", answer.trim_end()));
     }
     for line in explanation_lines(&findings.explanation) {

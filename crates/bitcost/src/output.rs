@@ -6,7 +6,7 @@ use std::path::Path;
 use bitcost_model::{harmless_page, shell};
 
 use bitcost_render::block::{Block, text};
-use bitcost_render::layout::{TextOptions, folded_text};
+use bitcost_render::layout::{USUAL, folded_text};
 pub use bitcost_render::progress::{say, say_whole};
 use bitcost_sys::files::replace;
 
@@ -52,9 +52,7 @@ pub fn folded(text: &str, hanging: usize) -> Result<(), Failure> {
 
 /// Prints blocks, as wide as the terminal.
 pub fn blocks(blocks: &[Block]) -> Result<(), Failure> {
-    let usual = TextOptions::default();
-    let width = columns().unwrap_or(usual.width);
-    print(&text(blocks, TextOptions { width, ..usual }))
+    print(&text(blocks, columns().unwrap_or(USUAL)))
 }
 
 fn bytes(bytes: &[u8]) -> Result<(), Failure> {

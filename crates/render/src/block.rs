@@ -1,8 +1,6 @@
 //! What is printed: blocks, built once, and printed as text and in Markdown. Pages print the same blocks.
 
-use bitcost_model::harmless_page;
-
-use crate::layout::{LABEL, TextOptions, folded_text, paragraph};
+use crate::layout::{LABEL, paragraph};
 use crate::lines::Lines;
 use crate::markdown_table::escape;
 
@@ -20,8 +18,6 @@ pub enum Block {
         statement: String,
         figures: Vec<(&'static str, String)>,
     },
-    /// Lines that are laid out already.
-    Listing(String),
     Gap,
 }
 
@@ -46,7 +42,7 @@ impl Block {
 
     /// Whether an empty line stands between it and the next block of a text.
     fn is_apart(&self, next: &Block) -> bool {
-        let is_wide = |block: &Block| matches!(block, Block::Table(..) | Block::Listing(_));
+        let is_wide = |block: &Block| matches!(block, Block::Table(..));
         match (self, next) {
             (Block::Gap, _) => false,
             (_, Block::Heading(_) | Block::Title(_) | Block::Gap) => true,
@@ -55,8 +51,8 @@ impl Block {
         }
     }
 
-    fn text(&self, options: TextOptions) -> String {
-        let width = usize::from(options.width);
+    fn text(&self, columns: u16) -> String {
+        let width = usize::from(columns);
         match self {
             Block::Title(words) | Block::Heading(words) => paragraph("", words, width),
             Block::Note(mark, words) => paragraph(mark, &one_line(words), width),
@@ -65,7 +61,7 @@ impl Block {
                     true => String::new(),
                     false => paragraph("", caption, width),
                 };
-                caption + &lines.text(options.width)
+                caption + &lines.text(columns)
             }
             Block::Verdict {
                 verdict,
@@ -79,10 +75,6 @@ impl Block {
                 let verdict = format!("{verdict:<VERDICT$}  ");
                 paragraph(&verdict, statement, width) + &figures.collect::<String>()
             }
-            Block::Listing(text) => match options.columns {
-                Some(columns) => folded_text(&harmless_page(text), columns, LABEL),
-                None => harmless_page(text),
-            },
             Block::Gap => String::new(),
         }
     }
@@ -113,11 +105,6 @@ impl Block {
                 let figures = figures.map(|(verdict, words)| item(&marked(verdict), words));
                 item(&format!("{verdict}: "), statement) + &figures.collect::<String>()
             }
-            Block::Listing(text) => {
-                let lines = text.lines().filter(|line| !line.trim().is_empty());
-                let lines = lines.map(|line| format!("{}\n", escape(line.trim())));
-                lines.collect::<Vec<_>>().join("\n")
-            }
             Block::Gap => String::new(),
         }
     }
@@ -139,13 +126,14 @@ fn one_line(words: &str) -> String {
     words.replace(char::is_control, "\u{fffd}")
 }
 
-pub fn text(blocks: &[Block], options: TextOptions) -> String {
+/// The blocks as text of lines of at most this many columns, where words allow.
+pub fn text(blocks: &[Block], columns: u16) -> String {
     let mut text = String::new();
     for (place, block) in blocks.iter().enumerate() {
         if place > 0 && blocks[place - 1].is_apart(block) {
             text.push('\n');
         }
-        text += &block.text(options);
+        text += &block.text(columns);
     }
     text
 }

@@ -1,24 +1,21 @@
 //! A table as comma-separated values (RFC 4180), safe to open in a spreadsheet.
 
-use bitcost_analysis::frame::{RunRows, Table, Value};
+use bitcost_analysis::frame::{RunRows, Table, Value, intervals_table};
 use bitcost_model::shown;
 
-use crate::export::{Form, RowSupport, Rows};
+use crate::export::{Form, Rows};
 
-pub(crate) const FORM: Form = Form {
-    rows: RowSupport::Always,
-    ..Form::new(
-        "csv",
-        "Comma-separated values: one row per run, or per interval of a run with --rows intervals",
-        |input| {
-            if let Some(rows @ Rows::Intervals) = input.rows {
-                return Ok(csv(&rows.table(input.executions)));
-            }
+pub(crate) const FORM: Form = Form::new(
+    "csv",
+    "Comma-separated values: one row per run, or per interval of a run with --rows intervals",
+    |input| match input.rows {
+        Rows::Intervals => Ok(csv(&intervals_table(input.executions))),
+        Rows::Runs => {
             let rows = RunRows::new(input.executions);
             Ok(csv_of(&rows.columns, rows.iter()))
-        },
-    )
-};
+        }
+    },
+);
 
 /// First characters of words that a spreadsheet takes for a formula (OWASP, "CSV Injection").
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];

@@ -5,24 +5,22 @@ use std::collections::BTreeMap;
 
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::compare::Comparison;
-use bitcost_analysis::explain::ExplainedCell;
+use bitcost_analysis::explain::{ExplainedCell, Warning};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::Table;
 use bitcost_analysis::mesh::MeshFindings;
 use bitcost_analysis::profile::Profiled;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::event::{EndpointDescription, Event, Events};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::answer::of_cells;
 use crate::explained::{Bottleneck, Share};
-use crate::export::{ExportError, Form, Input, RowSupport};
+use crate::export::{ExportError, Form, Input};
 use crate::first_run::FirstRun;
 
 pub(crate) const FORM: Form = Form {
-    rows: RowSupport::Optional,
     holds_caveats: true,
     ..Form::new("json", "JSON", export)
 };
@@ -54,6 +52,9 @@ pub struct Document<'a> {
     bottleneck: Option<Bottleneck>,
     /// What changes how the figures are read, a sentence each.
     caveats: Vec<&'a str>,
+    /// What was found that can mislead, with its `cells` and what to do (`remedy`).
+    #[schemars(with = "Option<Value>")]
+    warnings: &'a [Warning],
     #[serde(flatten)]
     summary: &'a Summary,
     /// The comparison that the study makes, as `bitcost compare --format json` prints it.
@@ -149,6 +150,7 @@ impl<'a> Document<'a> {
             cells: summary.cells.iter().enumerate().map(cell).collect(),
             bottleneck: bottleneck(findings),
             caveats: caveats(findings),
+            warnings: &findings.explanation.warnings,
             summary,
             comparison: findings.comparison.as_ref(),
             expected_source: study.expect.as_ref().map(|of| &*of.source),
@@ -230,9 +232,6 @@ fn imported(events: &Events) -> Value {
 }
 
 fn export(input: &Input) -> Result<String, ExportError> {
-    if let Some(rows) = input.rows {
-        return Ok(format!("{:#}\n", table_json(&rows.table(input.executions))));
-    }
     let document = |findings: &Findings| {
         value(&Document {
             records: input.samples.then(|| records(findings)),
@@ -261,15 +260,6 @@ fn records(findings: &Findings) -> Vec<Value> {
 /// The document of an execution, in which absent values have no key.
 pub fn json(findings: &Findings) -> Value {
     value(&Document::of(findings))
-}
-
-/// A table as a list of JSON objects; absent values have no key.
-pub fn table_json(table: &Table) -> Value {
-    let rows = table.rows.iter().map(|row| {
-        let entries = table.columns.iter().cloned().zip(row.iter().cloned());
-        Value::Object(Map::from_iter(entries))
-    });
-    without_null(rows.collect())
 }
 
 /// What a type of `analysis` is as JSON, in which absent values have no key.

@@ -346,8 +346,8 @@ pub(crate) fn proof_lines(proof: &Proof) -> Vec<String> {
         tried.map(|one| format!("{}{}: {}", effect(one), elasticity(one), one.limits.name()));
     let untried = proof.untried.iter();
     let untried = untried.map(|one| format!("not tried: {}: {}", one.label, one.reason));
-    let all = std::iter::once(outcome(proof)).chain(tried).chain(untried);
-    all.map(|line| format!("experiment: {line}")).collect()
+    let all = std::iter::once(outcome(proof)).chain(tried);
+    all.chain(untried).collect()
 }
 
 /// `with 50 % less CPU time for the sender, throughput falls by 49.8 % [49.0, 50.5]`.

@@ -2,15 +2,10 @@
 //! written in it.
 
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::{Table, intervals_table, runs_table};
-
-use crate::layout::TextOptions;
 
 pub struct Form {
     pub name: &'static str,
     pub help: &'static str,
-    /// Whether it can hold a table of runs or of intervals.
-    pub rows: RowSupport,
     /// Whether caveats of a log are written in it; if not, they go to standard error.
     pub holds_caveats: bool,
     /// Writes the executions, or says why they do not fit the form.
@@ -27,36 +22,19 @@ impl Form {
         Form {
             name,
             help,
-            rows: RowSupport::Never,
             holds_caveats: false,
             export,
         }
     }
 }
 
-/// Whether a form can hold a table of runs or of intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowSupport {
-    Never,
-    Optional,
-    /// It holds nothing else: runs, unless intervals are requested.
-    Always,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a row of comma-separated values is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rows {
+    #[default]
     Runs,
     /// The time between two samples of an endpoint of a run.
     Intervals,
-}
-
-impl Rows {
-    pub fn table(self, executions: &[Findings]) -> Table {
-        match self {
-            Rows::Runs => runs_table(executions),
-            Rows::Intervals => intervals_table(executions),
-        }
-    }
 }
 
 /// What a page names as the log of an execution: its path, and the size and checksum of its bytes.
@@ -81,13 +59,13 @@ pub struct Maker {
 /// The data that is written, and how it is written.
 pub struct Input<'a> {
     pub executions: &'a [Findings],
-    /// The rows of the table that is written instead of summaries.
-    pub rows: Option<Rows>,
+    pub rows: Rows,
     /// Whether the raw records of every run are written, too.
     pub samples: bool,
     /// Whether all figures of a single run and the evidence for its bottleneck are written.
     pub verbose: bool,
-    pub text: TextOptions,
+    /// Most columns of a text.
+    pub width: u16,
 }
 
 /// Why executions cannot be written in a form.

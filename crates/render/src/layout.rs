@@ -2,42 +2,14 @@
 
 use bitcost_model::harmless_page;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextOptions {
-    /// Widest line in columns, where words allow.
-    pub width: u16,
-    /// Width of the terminal, at which listings are folded; absent where output is no terminal.
-    pub columns: Option<u16>,
-}
-
-impl TextOptions {
-    /// The same, but no wider than a terminal that nobody has widened.
-    #[must_use]
-    pub fn narrow(self) -> TextOptions {
-        TextOptions {
-            width: self.width.min(WIDTH as u16),
-            ..self
-        }
-    }
-}
-
-impl Default for TextOptions {
-    fn default() -> Self {
-        TextOptions {
-            width: 100,
-            columns: None,
-        }
-    }
-}
+/// Columns of text where the output is no terminal: longer lines are hard to read.
+pub const USUAL: u16 = 100;
 
 /// Columns of a terminal that nobody has widened.
-pub(crate) const WIDTH: usize = 80;
+pub const NARROW: u16 = 80;
 
 /// Columns of the labels at the left of an answer.
 pub(crate) const LABEL: usize = 13;
-
-/// Most columns of a folded line: longer lines are hard to read.
-const MOST: usize = 100;
 
 /// Longest mark of a line to which its further lines are indented.
 const LONGEST_MARK: usize = 12;
@@ -45,7 +17,7 @@ const LONGEST_MARK: usize = 12;
 /// A line broken between words at the width, but at most at 100 columns. Further lines are indented
 /// to the words after a mark such as `note: `, and at least by `hanging`.
 pub(crate) fn folded_line(line: &str, width: usize, hanging: usize) -> String {
-    let width = width.min(MOST);
+    let width = width.min(USUAL.into());
     if line.chars().count() <= width {
         return line.to_owned();
     }

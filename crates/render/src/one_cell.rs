@@ -7,7 +7,7 @@ use bitcost_model::units::counted;
 
 use crate::block::Block;
 use crate::experiment::searches;
-use crate::explained::cell_text;
+use crate::explained::cell_blocks;
 use crate::lines::Lines;
 use crate::number;
 use crate::one_run::{all_figures, shown, test_answer};
@@ -20,7 +20,11 @@ pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> V
     let mut blocks = searches(findings);
     blocks.extend((!blocks.is_empty()).then_some(Block::Gap));
     // `limiter: receiver's CPU …` with its evidence and remedy.
-    let evidence = || Some(Block::Listing(cell_text("limiter", single.limiter?)));
+    let evidence = || {
+        let of = single.limiter.iter();
+        let lines = of.flat_map(|cell| cell_blocks("limiter", cell));
+        std::iter::once(Block::Gap).chain(lines)
+    };
     if findings.summary.precision.is_some() || findings.shown_runs().count() > 1 {
         blocks.extend(medians(findings, single));
         blocks.extend(evidence());
@@ -28,6 +32,7 @@ pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> V
         if verbose {
             blocks.extend(all_figures(&single.first));
             blocks.extend(evidence());
+            blocks.push(Block::Gap);
         }
         blocks.extend(test_answer(&single.first, &place(findings), single.limiter));
     }

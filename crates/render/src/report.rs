@@ -6,8 +6,8 @@ use bitcost_analysis::summary::Summary;
 use crate::block::{Block, markdown, text};
 use crate::comparison::comparison;
 use crate::experiment::{ladder_blocks, searches};
-use crate::export::{ExportError, Form, Input, RowSupport, each};
-use crate::lines::Lines;
+use crate::export::{Form, each};
+use crate::layout::NARROW;
 use crate::mesh::{mesh, mesh_sentence};
 use crate::notes::notes;
 use crate::one_cell::one_cell;
@@ -19,34 +19,26 @@ use crate::tables::{COLUMNS, head, tables};
 const COLUMN: u16 = 9;
 
 pub(crate) const TEXT: Form = Form {
-    rows: RowSupport::Optional,
     holds_caveats: true,
     ..Form::new("text", "Tables for people", |input| {
-        export(input, |execution| {
-            let options = match execution.single() {
-                Some(_) => input.text.narrow(),
-                None => input.text,
+        Ok(each(input, |execution| {
+            let width = match execution.single() {
+                Some(_) => input.width.min(NARROW),
+                None => input.width,
             };
-            let blocks = report(execution, input.verbose, options.width);
-            text(&blocks, options)
-        })
+            text(&report(execution, input.verbose, width), width)
+        }))
     })
 };
 
 pub(crate) const MARKDOWN: Form = Form {
-    rows: RowSupport::Optional,
     holds_caveats: true,
     ..Form::new("md", "Markdown, for pull requests", |input| {
-        export(input, |execution| markdown(&report(execution, true, PAGE)))
+        Ok(each(input, |execution| {
+            markdown(&report(execution, true, PAGE))
+        }))
     })
 };
-
-fn export(input: &Input, show: impl Fn(&Findings) -> String) -> Result<String, ExportError> {
-    Ok(match input.rows {
-        Some(rows) => Lines::from(&rows.table(input.executions)).markdown(),
-        None => each(input, show),
-    })
-}
 
 /// The width for which Markdown is made.
 const PAGE: u16 = COLUMN * COLUMNS as u16;

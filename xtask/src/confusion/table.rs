@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bitcost_analysis::explain::Verdict;
-use bitcost_render::explained::evidence_text;
+use bitcost_render::block::text;
+use bitcost_render::explained::evidence_blocks;
 
 use super::recording::{Lines, Trial};
 
@@ -46,7 +47,8 @@ impl Row {
     /// The findings of a trial that is not right: its verdict and its signals.
     pub fn why(&self, trial: &Trial) -> String {
         let (scenario, repeat) = (&trial.scenario, trial.repeat + 1);
-        let (limiter, text) = (self.verdict.limiter(), evidence_text(&self.verdict));
+        let text = text(&evidence_blocks(&self.verdict), u16::MAX);
+        let limiter = self.verdict.limiter();
         let (right, signals) = (&self.right, trial.signals());
         format!(
             "== {scenario} (repeat {repeat})\n{limiter}\n{text}\nright: {right:?}\n{signals:#?}\n"

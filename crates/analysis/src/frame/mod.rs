@@ -6,6 +6,6 @@ mod runs;
 mod table;
 
 pub use intervals::{Stretch, intervals_table, stretches};
-pub use runs::{RunRows, runs_table};
+pub use runs::RunRows;
 pub use serde_json::Value;
 pub use table::Table;

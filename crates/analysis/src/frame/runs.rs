@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::table::{Head, Table};
+use super::table::Head;
 use crate::cells::RunRow;
 use crate::findings::Findings;
 use crate::metrics::{METRICS, Metric};
@@ -14,16 +14,7 @@ const STATE: [&str; 4] = ["status", "reason", "began_at", "attribution"];
 
 /// Every planned run of the executions, in order: the columns that identify it, its levels, what
 /// became of it, and every metric that one of the runs has, under the metric's name. Runs, blocks
-/// and cells are numbered from 1, as for people.
-pub fn runs_table(executions: &[Findings]) -> Table {
-    let rows = RunRows::new(executions);
-    Table {
-        rows: rows.iter().collect(),
-        columns: rows.columns,
-    }
-}
-
-/// The rows of [`runs_table`], made one at a time.
+/// and cells are numbered from 1, as for people. They are made one at a time.
 pub struct RunRows<'e> {
     pub columns: Vec<String>,
     executions: &'e [Findings],

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use bitcost_render::explained::{explanation_folded, explanation_json, explanation_text};
+use bitcost_render::block::text;
+use bitcost_render::explained::explanation_blocks;
 
 use crate::failure::Failure;
 use crate::opened;
@@ -15,9 +16,6 @@ pub struct Arguments {
     /// Also print a line for each run
     #[arg(long)]
     runs: bool,
-    /// Print one JSON document
-    #[arg(short = 'J', long)]
-    json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -27,12 +25,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let found = opened::open(&folder)?;
     opened::say_caveats(std::slice::from_ref(&found));
-    if arguments.json {
-        return output::line(&format!("{:#}", explanation_json(&found.explanation)));
-    }
-    let text = explanation_text(&found.explanation, arguments.runs);
-    output::print(&match columns() {
-        Some(width) => explanation_folded(&text, width),
-        None => text,
-    })
+    let blocks = explanation_blocks(&found.explanation, arguments.runs);
+    output::print(&text(&blocks, columns().unwrap_or(u16::MAX)))
 }

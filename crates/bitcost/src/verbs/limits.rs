@@ -8,7 +8,7 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::units::{parse_bytes, parse_duration};
 use bitcost_render::block::text;
-use bitcost_render::layout::TextOptions;
+use bitcost_render::layout::NARROW;
 use bitcost_render::limits::{bdp_blocks, goodput_blocks, pacing_blocks};
 
 use crate::failure::Failure;
@@ -122,7 +122,7 @@ pub fn run(question: &Question) -> Result<(), Failure> {
             bdp_blocks(&bdp)
         }
     };
-    output::print(&text(&blocks, TextOptions::default().narrow()))
+    output::print(&text(&blocks, NARROW))
 }
 
 fn goodput(arguments: &GoodputArguments) -> Goodput {

@@ -45,20 +45,13 @@ impl Bottleneck {
     pub fn of(cell: &ExplainedCell) -> Option<Bottleneck> {
         let shares = cell.shares();
         Some(Bottleneck {
-            shares: (shares.len() > 1).then(|| Share::all(&shares)),
-            proof: cell.proof.as_ref().map(|proof| json!(proof)),
+            verdict: Some(cell.verdict()?),
+            of_cells: None,
             remedy: remedy(cell),
             remedies: cell.remedies.clone(),
-            ..Bottleneck::of_verdict(&cell.verdict()?)
+            shares: (shares.len() > 1).then(|| Share::all(&shares)),
+            proof: cell.proof.as_ref().map(|proof| json!(proof)),
         })
-    }
-
-    pub fn of_verdict(verdict: &Verdict) -> Bottleneck {
-        Bottleneck {
-            remedy: Some(verdict.remedy().to_owned()).filter(|words| !words.is_empty()),
-            verdict: Some(verdict.clone()),
-            ..Bottleneck::default()
-        }
     }
 }
 

@@ -1,13 +1,9 @@
 //! Why runs were not faster, for people and for programs.
 
 mod bottleneck;
-mod json;
 mod text;
 
-pub use json::explanation_json;
-pub use text::{
-    cell_text, evidence_text, explanation_folded, explanation_lines, explanation_text, said,
-};
+pub use text::{cell_blocks, evidence_blocks, explanation_blocks, explanation_lines, said};
 
 pub(crate) use bottleneck::{Bottleneck, Share};
 pub(crate) use text::remedy;

@@ -1,4 +1,4 @@
-//! An explanation as text: of each cell what limited it, the evidence, what comes next and what to change.
+//! An explanation for people: of each cell what limited it, the evidence, what comes next and what to change.
 
 use bitcost_analysis::explain::{
     Bound, Candidate, Confidence, Evidence, ExplainedCell, ExplainedRun, Explanation, Limiter,
@@ -6,34 +6,37 @@ use bitcost_analysis::explain::{
 };
 use bitcost_model::units::counted;
 
+use crate::block::Block;
 use crate::experiment::proof_lines;
-use crate::layout::folded_text;
 use crate::number;
 use crate::words::around;
-
-/// The columns by which a line without a mark is indented where it goes on.
-const HANGING: usize = 4;
 
 /// The most names of a list that are all given.
 const NAMES: usize = 6;
 
 /// One line for each cell, or for cells of which the same is said.
 pub fn explanation_lines(explanation: &Explanation) -> Vec<String> {
-    grouped(&explanation.cells, limited_by)
+    let groups = grouped(&explanation.cells, limited_by).into_iter();
+    groups
+        .map(|(names, words)| format!("{names}: {words}"))
+        .collect()
 }
 
-/// What is said of each cell after its name, or after the names of all cells of which it is said.
-fn grouped(cells: &[ExplainedCell], words: impl Fn(&ExplainedCell) -> String) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+/// The names of cells, and what is said of each of them.
+fn grouped<T: PartialEq>(
+    cells: &[ExplainedCell],
+    of: impl Fn(&ExplainedCell) -> T,
+) -> Vec<(String, T)> {
+    let mut groups: Vec<(T, Vec<&str>)> = Vec::new();
     for cell in cells {
-        let words = words(cell);
-        match groups.iter_mut().find(|(known, _)| *known == words) {
+        let said = of(cell);
+        match groups.iter_mut().find(|(known, _)| *known == said) {
             Some((_, names)) => names.push(&cell.name),
-            None => groups.push((words, vec![&cell.name])),
+            None => groups.push((said, vec![&cell.name])),
         }
     }
-    let group = |(words, names): (String, Vec<&str>)| format!("{}: {words}", listed(&names));
-    groups.into_iter().map(group).collect()
+    let groups = groups.into_iter();
+    groups.map(|(said, names)| (listed(&names), said)).collect()
 }
 
 /// `receiver's CPU (5 runs, likely)`, or each limiter with its share.
@@ -71,49 +74,54 @@ fn listed(names: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// The text of an explanation with its lines broken at `width` columns, for terminals.
-pub fn explanation_folded(text: &str, width: u16) -> String {
-    folded_text(text, width, HANGING)
-}
-
 /// The explanation for people; with `each_run`, it has a line for every run.
-pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
-    let mut text = format!("{}\n", explanation.title);
-    let words = |cell: &ExplainedCell| {
+pub fn explanation_blocks(explanation: &Explanation, each_run: bool) -> Vec<Block> {
+    let said = |cell: &ExplainedCell| {
         let runs = cell.runs.iter().filter(|_| each_run);
-        why(cell) + &runs.map(run_line).collect::<String>()
+        let why = why(cell).into_iter().chain(runs.map(run));
+        (limited_by(cell), Vec::from_iter(why))
     };
-    let cells = grouped(&explanation.cells, words).into_iter();
-    text.extend(cells.map(|cell| format!("\n{cell}")));
-    let warnings = explanation.warnings.iter().map(warning_line);
-    text + &around("\n", &warnings.collect::<String>(), "")
-}
-
-fn warning_line(warning: &Warning) -> String {
-    let cells = around("", &listed(&warning.cells), ": ");
-    format!("warning: {cells}{}; {}\n", warning.found, warning.remedy)
-}
-
-fn run_line(run: &ExplainedRun) -> String {
-    let detail = around(" (", &run.verdict.chosen.detail, ")");
-    format!("  run {}: {}{detail}\n", run.run + 1, run.verdict.limiter())
-}
-
-/// Several lines: what limited a cell, with evidence, what comes next, and what to change.
-pub fn cell_text(name: &str, cell: &ExplainedCell) -> String {
-    format!("{name}: {}", why(cell))
-}
-
-fn why(cell: &ExplainedCell) -> String {
-    let mut text = format!("{}\n", limited_by(cell));
-    if cell.leading().len() > 1 {
-        text.extend(cell.limiter_words().map(|words| format!("  {words}\n")));
+    let mut blocks = vec![Block::words(&*explanation.title)];
+    for (names, (limiter, why)) in grouped(&explanation.cells, said) {
+        blocks.extend([Block::Gap, Block::words(format!("{names}: {limiter}"))]);
+        blocks.extend(why);
     }
-    text.extend(cell.verdict().map(|verdict| evidence_text(&verdict)));
-    text.extend(remedy(cell).map(|words| format!("  remedy: {words}\n")));
+    blocks.extend((!explanation.warnings.is_empty()).then_some(Block::Gap));
+    blocks.extend(explanation.warnings.iter().map(warning));
+    blocks
+}
+
+fn warning(warning: &Warning) -> Block {
+    let cells = around("", &listed(&warning.cells), ": ");
+    let words = format!("{cells}{}; {}", warning.found, warning.remedy);
+    Block::Note("warning: ".to_owned(), words)
+}
+
+fn run(run: &ExplainedRun) -> Block {
+    let detail = around(" (", &run.verdict.chosen.detail, ")");
+    let words = format!("{}{detail}", run.verdict.limiter());
+    item(&format!("run {}: ", run.run + 1), words)
+}
+
+/// A line below that of its cell.
+fn item(mark: &str, words: impl Into<String>) -> Block {
+    Block::Note(format!("  {mark}"), words.into())
+}
+
+/// What limited a cell, with evidence, what comes next, and what to change.
+pub fn cell_blocks(name: &str, cell: &ExplainedCell) -> Vec<Block> {
+    let first = Block::words(format!("{name}: {}", limited_by(cell)));
+    std::iter::once(first).chain(why(cell)).collect()
+}
+
+fn why(cell: &ExplainedCell) -> Vec<Block> {
+    let mixed = cell.limiter_words().filter(|_| cell.leading().len() > 1);
+    let mut blocks = Vec::from_iter(mixed.map(|words| item("", words)));
+    blocks.extend(cell.verdict().iter().flat_map(evidence_blocks));
+    blocks.extend(remedy(cell).map(|words| item("remedy: ", words)));
     let proof = cell.proof.iter().flat_map(proof_lines);
-    text.extend(proof.map(|line| format!("  {line}\n")));
-    text
+    blocks.extend(proof.map(|words| item("experiment: ", words)));
+    blocks
 }
 
 /// The most remedies that are said; and of those that nobody tried, where the limiter is not proved.
@@ -170,18 +178,19 @@ fn remedy_words(remedy: &Remedy) -> String {
     }
 }
 
-/// Evidence and suspects of a verdict, several lines.
-pub fn evidence_text(verdict: &Verdict) -> String {
-    let detail = Some(verdict.chosen.detail.clone()).filter(|detail| !detail.is_empty());
-    let all = verdict.chosen.evidence.iter();
-    let shown = all.map(|one| format!("evidence: {}", evidence(one)));
+/// Evidence and suspects of a verdict.
+pub fn evidence_blocks(verdict: &Verdict) -> Vec<Block> {
+    let detail = Some(&verdict.chosen.detail).filter(|detail| !detail.is_empty());
+    let detail = detail.map(|words| item("", &**words));
+    let shown = verdict.chosen.evidence.iter();
+    let shown = shown.map(|one| item("evidence: ", evidence(one)));
     let suspect = |next: &Candidate| {
         let weakest = next.weakest().map(evidence).unwrap_or_default();
-        format!("suspect: {}{}", next.limiter, around(": ", &weakest, ""))
+        let words = format!("{}{}", next.limiter, around(": ", &weakest, ""));
+        item("suspect: ", words)
     };
-    let lines = detail.into_iter().chain(shown);
-    let lines = lines.chain(verdict.suspects.iter().map(suspect));
-    lines.map(|line| format!("  {line}\n")).collect()
+    let all = detail.into_iter().chain(shown);
+    all.chain(verdict.suspects.iter().map(suspect)).collect()
 }
 
 /// `sender on a CPU 98.9 % (threshold: at least 75 %)`.

@@ -102,7 +102,6 @@ fn forest(comparison: &Comparison) -> Option<Picture> {
     chart.panels[0].rules = vec![-threshold, 0.0, threshold];
     chart.panels[0].columns = vec![("change".to_owned(), words)];
     (all > 1).then(|| Picture {
-        file: "changes".to_owned(),
         title: "Changes.".to_owned(),
         caption: "From old to new, with 95 % intervals, which may go on beyond the edge; the line is no change, the dotted ones are the threshold.".to_owned(),
         chart,

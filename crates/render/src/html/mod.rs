@@ -105,14 +105,17 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     if let Some(of) = &execution.mesh {
         page.element("p", "answer long", &mesh_sentence(of));
         page.blocks(&mesh(of, u16::MAX));
-    } else if execution.ladder.is_some() {
-        pictures = pictures::all(execution);
     } else {
         pictures = pictures::all(execution);
-        let first = pictures::first(execution);
-        opening(page, execution, first.as_ref());
-        let first = first.map(|first| first.file);
-        pictures.retain(|(_, picture)| first.as_ref() != Some(&picture.file));
+        if execution.ladder.is_none() {
+            let first = pictures::first(execution);
+            opening(page, execution, first.as_ref());
+            let title = first.map(|first| first.title);
+            let is_first = |(_, one): &(_, Picture)| title.as_ref() == Some(&one.title);
+            if let Some(place) = pictures.iter().position(is_first) {
+                pictures.remove(place);
+            }
+        }
     }
     if summary.has_used() {
         sections::tables(page, summary);

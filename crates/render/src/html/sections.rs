@@ -5,7 +5,6 @@ use bitcost_analysis::cells::{CellSummary, RunRow};
 use bitcost_analysis::checks::{ENOUGH_RUNS, Verdict};
 use bitcost_analysis::evenly::evenly;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::RunRows;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::{Summary, shown_metrics};
 use bitcost_model::event::EndpointDescription;
@@ -13,7 +12,7 @@ use bitcost_model::units::counted;
 
 use super::writer::Html;
 use crate::block::Block;
-use crate::explained::{explanation_lines, explanation_text};
+use crate::explained::{explanation_blocks, explanation_lines};
 use crate::export::Source;
 use crate::lines::Lines;
 use crate::losses::losses as losses_of;
@@ -72,7 +71,7 @@ pub(crate) fn explained(page: &mut Html, execution: &Findings) {
     page.fold("What limited it", words, |page| {
         page.list(explanation_lines(explanation))
             .raw("<details><summary>The evidence</summary>\n")
-            .blocks(&[Block::Listing(explanation_text(explanation, false))])
+            .blocks(&explanation_blocks(explanation, false))
             .raw("</details>\n");
     });
 }
@@ -148,7 +147,7 @@ pub(crate) fn hosts(page: &mut Html, summary: &Summary) {
 /// Facts that are shown only where they differ.
 const DETAILS: [&str; 3] = ["feature ", "sysctl ", "mitigation "];
 
-/// Every run in its order, and a file with all of them.
+/// Every run in its order.
 pub(crate) fn runs(page: &mut Html, execution: &Findings) {
     let summary = &execution.summary;
     let all = summary.runs.len();
@@ -180,8 +179,6 @@ pub(crate) fn runs(page: &mut Html, execution: &Findings) {
             page.blocks(&[Block::words(words)]);
         }
         page.table("Runs in their order", &lines);
-        let rows = RunRows::new(std::slice::from_ref(execution));
-        page.download("runs", &rows.columns, (all, rows.iter()));
     });
 }
 
@@ -205,8 +202,8 @@ pub(crate) fn provenance(page: &mut Html, execution: &Findings, source: &Source)
                 .text(&words)
                 .raw("</code></dd>\n");
         }
-        page.raw("</dl>\n<details><summary>The study</summary>\n")
-            .blocks(&[Block::Listing(summary.study.text.clone())])
-            .raw("</details>\n");
+        page.raw("</dl>\n<details><summary>The study</summary>\n<pre tabindex=\"0\">")
+            .text(&summary.study.text)
+            .raw("</pre>\n</details>\n");
     });
 }

@@ -1,18 +1,12 @@
-//! A writer of HTML with the parts of which all sections consist: folds, tables, lists, pictures and files. Words are
-//! escaped unless they are given as HTML.
+//! A writer of HTML with the parts of which all sections consist: folds, tables, lists and pictures. Words are escaped
+//! unless they are given as HTML.
 
-use bitcost_analysis::evenly::evenly;
-use bitcost_analysis::frame::{Table, Value};
 use bitcost_model::shown;
 
 use super::pictures::Picture;
 use crate::block::Block;
-use crate::csv::csv_of;
 use crate::lines::Lines;
 use crate::words::around;
-
-/// The most rows of a file that a page holds; if there are more, they are chosen evenly.
-const ROWS: usize = 2000;
 
 #[derive(Default)]
 pub(crate) struct Html {
@@ -88,10 +82,6 @@ impl Html {
                 }
                 self.raw("</ul></li>\n")
             }
-            Block::Listing(words) => {
-                let listing = self.raw("<pre tabindex=\"0\">").text(words);
-                listing.raw("</pre>\n")
-            }
             Block::Gap => self,
         };
     }
@@ -164,7 +154,7 @@ impl Html {
         self.raw("</tbody>\n</table>\n</div>\n")
     }
 
-    /// Appends a picture with its caption and its numbers.
+    /// Appends a picture with its caption.
     pub fn figure(&mut self, picture: &Picture) {
         let number = self.pictures;
         self.pictures += 1;
@@ -179,32 +169,7 @@ impl Html {
         }
         self.raw("</figcaption>\n");
         picture.chart.write(self, &picture.title);
-        let Table { columns, rows } = picture.chart.numbers();
-        self.download(&picture.file, &columns, (rows.len(), rows.iter()));
         self.raw("</figure>\n");
-    }
-
-    /// Appends a link that saves a table as a file, and how many of its rows that holds if it has very many.
-    pub fn download<R: AsRef<[Value]>>(
-        &mut self,
-        file: &str,
-        columns: &[String],
-        (all, rows): (usize, impl Iterator<Item = R>),
-    ) {
-        let mut chosen = evenly(all, ROWS).peekable();
-        let rows = rows
-            .enumerate()
-            .filter(|(place, _)| chosen.next_if_eq(place).is_some());
-        let text = csv_of(columns, rows.map(|(_, row)| row));
-        self.raw("<a class=\"save\" download=\"")
-            .text(file)
-            .raw(".csv\" href=\"data:text/csv;charset=utf-8,")
-            .raw(&percent_encoded(&text))
-            .raw("\">Save as CSV</a>\n");
-        if all > ROWS {
-            let words = format!("The file holds {ROWS} of {all} rows, evenly chosen.");
-            self.element("p", "fine", &words);
-        }
     }
 
     pub fn finish(self) -> String {
@@ -225,18 +190,4 @@ fn escape(words: &str) -> String {
         }
     }
     text
-}
-
-/// A text as data of a link: what a link or an attribute would read as something else is in hexadecimal.
-fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len() + text.len() / 16);
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b',' | b'=' => {
-                encoded.push(char::from(byte));
-            }
-            byte => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

@@ -4,9 +4,8 @@ use bitcost_analysis::explain::{
     Bound, Candidate, Confidence, Evidence, ExplainedCell, ExplainedRun, Explanation, LIMITERS,
     Others, Verdict, Warning,
 };
-use bitcost_render::explained::{
-    cell_text, explanation_folded, explanation_json, explanation_lines, explanation_text,
-};
+use bitcost_render::block::text;
+use bitcost_render::explained::{cell_blocks, explanation_blocks, explanation_lines};
 use bitcost_testkit::assert_says;
 
 /// The runs of a cell with these limiters.
@@ -46,8 +45,8 @@ fn explanation(cells: Vec<ExplainedCell>) -> Explanation {
 
 #[test]
 fn lines_are_folded_to_the_words_after_their_marks() {
-    let text = explanation_text(&explanation(vec![cell("64", &["sender_cpu"])]), true);
-    let folded = explanation_folded(&text, 60);
+    let blocks = explanation_blocks(&explanation(vec![cell("64", &["sender_cpu"])]), true);
+    let (text, folded) = (text(&blocks, u16::MAX), text(&blocks, 60));
     assert!(text.lines().any(|line| line.chars().count() > 80), "{text}");
     assert!(folded.lines().all(|line| line.chars().count() <= 60));
     let words = |text: &str| {
@@ -71,7 +70,7 @@ fn cells_of_which_the_same_is_said_have_one_line() {
     ];
     assert_eq!(explanation_lines(&found), lines);
     assert_says(
-        &explanation_text(&found, true),
+        &text(&explanation_blocks(&found, true), u16::MAX),
         &[
             "64; 1024: sender's CPU (1 run, likely)",
             "  evidence: sender on a CPU or waiting for one 99.9 % (threshold: at least 75.0 %)",
@@ -97,12 +96,11 @@ fn a_warning_is_a_line_and_names_its_cells() {
         warnings: vec![warning(&[]), warning(&["a", "b"])],
         ..explanation(Vec::new())
     };
-    let text = explanation_text(&found, false);
+    let text = text(&explanation_blocks(&found, false), u16::MAX);
     assert_says(
         &text,
         &["\nwarning: 2 runs; make more\nwarning: a; b: 2 runs; make more\n"],
     );
-    assert_eq!(explanation_json(&found)["warnings"][1]["cells"][1], "b");
 }
 
 #[test]
@@ -116,7 +114,7 @@ fn limiters_with_the_same_share_are_no_verdict() {
             && !words.contains("unknown"),
         "{words}"
     );
-    let text = cell_text(&tied.name, &tied);
+    let text = text(&cell_blocks(&tied.name, &tied), u16::MAX);
     assert!(text.contains(&words), "{text}");
     let clear = cell("a", &["sender_cpu", "sender_cpu", "unknown"]);
     assert_eq!(clear.limiter_words().as_deref(), Some("sender's CPU"));

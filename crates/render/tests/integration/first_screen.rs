@@ -11,10 +11,7 @@ use crate::common::*;
 const FOLDER: &str = "bitcost-runs/2026-07-27T10-00-00-lab15";
 
 fn answer(events: &[Event]) -> String {
-    printed(
-        &study_answer(&findings(events), FOLDER),
-        TextOptions::default().narrow(),
-    )
+    printed(&study_answer(&findings(events), FOLDER), NARROW)
 }
 
 /// The lines with this label, each with its further lines, as one text.
@@ -84,7 +81,7 @@ fn a_missing_cost_has_the_reason_of_its_attribution() {
     let caveats = labelled(&of_study, "caveat").join("\n");
     assert!(caveats.contains(&reason), "{reason}\n{of_study}");
     let of_test = test_answer(&view, "h1 to h2 in lab wire", None);
-    let of_test = printed(&of_test, TextOptions::default().narrow());
+    let of_test = printed(&of_test, NARROW);
     let cost = labelled(&of_test, "cost");
     assert_eq!(cost, [format!("not known: {reason}")], "{of_test}");
 }
@@ -121,7 +118,7 @@ fn a_test_prints_every_caveat() {
             "h1 to h2",
             None,
         );
-        printed(&answer, TextOptions::default().narrow())
+        printed(&answer, NARROW)
     };
     let mut sender = end(Role::Sender);
     let one = answer(&sender);

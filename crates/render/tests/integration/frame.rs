@@ -1,13 +1,20 @@
 //! The frame of runs and of stretches: columns, values, and what words of a study can do to a file.
 
 use crate::common::*;
-use bitcost_analysis::frame::{Table, Value, intervals_table, runs_table};
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::frame::{RunRows, Table, Value, intervals_table};
 use bitcost_render::block::markdown;
 use bitcost_render::csv::csv;
-use bitcost_render::document::table_json;
-use bitcost_render::lines::Lines;
 use bitcost_render::report::of_summary;
 use insta::assert_snapshot;
+
+fn runs_table(executions: &[Findings]) -> Table {
+    let rows = RunRows::new(executions);
+    Table {
+        rows: rows.iter().collect(),
+        columns: rows.columns,
+    }
+}
 
 fn column(table: &Table, name: &str) -> usize {
     let place = table.columns.iter().position(|known| known == name);
@@ -29,7 +36,7 @@ fn a_row_per_run_has_levels_outcome_and_metrics_with_units() {
     for (row, run) in table.rows.iter().zip(&executions[0].summary.runs) {
         assert_eq!(row[place], Value::from(run.value(throughput()[0])));
     }
-    assert_eq!(table_json(&table)[3].get("throughput_mbps"), None);
+    assert_eq!(table.rows[3][place], Value::Null);
 }
 
 /// Four runs, two ends, one stretch each; runs and blocks count from 1, as for people.
@@ -78,9 +85,6 @@ fn labels_cannot_leave_their_field() {
     let table = runs_table(&executions);
     let text = csv(&table);
     assert!(text.contains("\"'=1+1|<b>\"\",x\""), "{text}");
-    let text = Lines::from(&table).markdown();
-    assert!(text.contains("=1+1\\|&lt;b&gt;\",x"), "{text}");
-    let width = TextOptions::default().width;
-    let text = markdown(&of_summary(&executions[0].summary, width));
+    let text = markdown(&of_summary(&executions[0].summary, USUAL));
     assert!(text.contains("=1+1\\|&lt;b&gt;") && !text.contains("<b>"));
 }

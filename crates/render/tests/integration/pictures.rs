@@ -17,7 +17,7 @@ fn sizes(sizes: &[i64], runs: u32) -> Vec<Run> {
     sizes.iter().enumerate().flat_map(of).collect()
 }
 
-/// The pictures of these kinds: each from its caption to its file, without the drawing for phones.
+/// The pictures of these kinds: each from its caption to its end.
 fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
     let events = imported(found, "x");
     let mut summary = summary(&events);
@@ -25,12 +25,8 @@ fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
     let html = html(&events, summary);
     let all = html.split("<figcaption").skip(1);
     let all = all.filter_map(|part| Some(part.split_once("</figure>")?.0.to_owned()));
-    let all = all.filter(|picture| !picture.contains("cells.csv"));
-    let without_phone = |picture: String| {
-        let (broad, narrow) = picture.split_once("<svg class=\"narrow\"")?;
-        Some(broad.to_owned() + narrow.split_once("</svg>")?.1)
-    };
-    all.filter_map(without_phone).collect()
+    let is_of_cells = |picture: &String| picture.contains(" of each cell.</strong>");
+    all.filter(|picture| !is_of_cells(picture)).collect()
 }
 
 /// The words at the axes, in their order.
@@ -123,10 +119,10 @@ fn many_cells_along_sizes_are_lines_and_not_a_bar_each() {
     let first = |sizes: &[i64]| {
         let events = imported(with_levels(["none", "all"], sizes), "x");
         let html = html(&events, summary(&events));
-        let name = html.split("download=\"").nth(1).expect("a file");
-        name.split('"').next().expect("a name").to_owned()
+        let title = html.split("<strong>").nth(1).expect("a picture");
+        title.split('<').next().expect("a title").to_owned()
     };
     let many: Vec<i64> = (1..=15).map(|step| 300 * step).collect();
-    assert_eq!(first(&many), "curve-throughput_mbps.csv");
-    assert_eq!(first(&many[..3]), "cells.csv");
+    assert_eq!(first(&many), "Throughput against message size (bytes).");
+    assert_eq!(first(&many[..3]), "Throughput of each cell.");
 }

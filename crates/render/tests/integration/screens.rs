@@ -11,10 +11,6 @@ use bitcost_render::block::markdown;
 use bitcost_render::one_run::{all_figures, test_answer};
 use bitcost_render::report::of_summary;
 
-fn narrow() -> TextOptions {
-    TextOptions::default().narrow()
-}
-
 fn events() -> Vec<Event> {
     whole(STUDY, 3)
 }
@@ -31,7 +27,7 @@ fn tables_of_a_study() {
 #[test]
 fn tables_of_a_study_in_markdown() {
     let summary = summary(&events());
-    assert_snapshot!(markdown(&of_summary(&summary, narrow().width)));
+    assert_snapshot!(markdown(&of_summary(&summary, NARROW)));
 }
 
 /// Everything about a test, and its answer, which fits on a small terminal.
@@ -44,8 +40,8 @@ fn figures_and_answer_of_a_test() {
     let (index, sender, receiver) = first_run(&events);
     let conditions = &plan.cells[plan.runs[index].cell].conditions;
     let run = view(sender, receiver, conditions, true);
-    assert_snapshot!("summary_of_a_test", printed(&all_figures(&run), narrow()));
-    let answer = printed(&test_answer(&run, "h1 to h2 in lab wire", None), narrow());
+    assert_snapshot!("summary_of_a_test", printed(&all_figures(&run), NARROW));
+    let answer = printed(&test_answer(&run, "h1 to h2 in lab wire", None), NARROW);
     assert!(answer.lines().count() <= 10, "{answer}");
     assert!(answer.lines().all(|line| line.chars().count() <= 80));
     assert_snapshot!("answer_of_a_test", answer);
@@ -54,7 +50,7 @@ fn figures_and_answer_of_a_test() {
 #[test]
 fn answer_of_a_study() {
     let folder = "bitcost-runs/2026-07-27T10-00-00-known";
-    let answer = printed(&study_answer(&findings(&events()), folder), narrow());
+    let answer = printed(&study_answer(&findings(&events()), folder), NARROW);
     assert!(answer.lines().all(|line| line.chars().count() <= 80));
     assert_snapshot!(answer);
 }

@@ -103,11 +103,7 @@ fn a_third_factor_has_a_table_per_level_and_its_improvement_one_more() {
 #[test]
 fn tables_fold_where_the_page_is_narrow() {
     let events = whole(STUDY, 3);
-    let narrow = TextOptions {
-        width: 50,
-        ..TextOptions::default()
-    };
-    let text = text_of(&summary(&events), narrow);
+    let text = text_of(&summary(&events), 50);
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert!(rows.len() > 10 && rows.iter().all(|row| row.chars().count() <= 50));
 }

@@ -1,6 +1,5 @@
 //! An axis: from values to places, and round numbers along it.
 
-use bitcost_analysis::frame::Value;
 use bitcost_study::Scale;
 
 /// The ratio of the largest to the smallest value from which an axis is logarithmic.
@@ -130,12 +129,6 @@ impl Axis {
             ticks,
             names: Vec::new(),
         }
-    }
-
-    /// What stands at a place: a number, or one of the words after the numbers.
-    pub fn level(&self, value: f64) -> Value {
-        let name = self.names.iter().find(|(place, _)| *place == value);
-        name.map_or(Value::from(value), |(_, name)| Value::from(&**name))
     }
 
     /// The position of a value: 0 is the axis' start, 1 its end; none if the axis has no place for it.

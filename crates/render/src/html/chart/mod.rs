@@ -4,7 +4,6 @@
 mod axis;
 mod draw;
 
-use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::statistics::Interval;
 
 pub(crate) use axis::Axis;
@@ -155,27 +154,6 @@ impl Chart {
             traces,
             ..Panel::default()
         })
-    }
-
-    /// What is drawn, a row for each mark: its series, its name or place along the horizontal axis, and its value with
-    /// bounds.
-    pub fn numbers(&self) -> Table {
-        let mut numbers = Table::new(["series", "at", "value", "low", "high"]);
-        let panels = self.panels.iter();
-        for (panel, trace) in panels.flat_map(|of| of.traces.iter().map(move |trace| (of, trace))) {
-            for mark in trace.marks.all() {
-                let (at, value) = match &panel.y {
-                    Scale::Names(names) => (Value::from(&*names[mark.y as usize]), mark.x),
-                    Scale::Numbers(_) => (panel.x.level(mark.x), mark.y),
-                };
-                let of_mark = [Some(value), mark.low, mark.high];
-                let of_mark =
-                    of_mark.map(|value| Value::from(value.map(|value| value - mark.from)));
-                let head = [Value::from(&*trace.name), at];
-                numbers.rows.push([&head[..], &of_mark].concat());
-            }
-        }
-        numbers
     }
 
     fn of(panel: Panel) -> Chart {

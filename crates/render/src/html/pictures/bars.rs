@@ -7,7 +7,6 @@ use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
 
 #[derive(Default)]
 pub(super) struct Bars {
-    pub file: String,
     pub title: String,
     pub caption: String,
     pub unit: String,
@@ -75,7 +74,6 @@ impl Bars {
             words.truncate(ROWS);
         }
         Picture {
-            file: self.file,
             title: self.title,
             caption: self.caption,
             chart,

@@ -46,7 +46,6 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
     let mut chart = Chart::rows((Axis::along(None, &all, &[]), named(metric)), names, traces);
     chart.has_legend = false;
     Some(Picture {
-        file: format!("spread-{}", metric.name),
         title: format!("{}, every run.", metric.title),
         caption: "A dot per run; the box above them holds the middle half of the runs, and its line is the median.".into(),
         chart,

@@ -67,7 +67,6 @@ pub(crate) fn first(execution: &Findings) -> Option<Picture> {
         ""
     };
     let bars = Bars {
-        file: "cells".to_owned(),
         title,
         caption: format!("{}{document}", bars_caption(cells.iter().copied())),
         unit: named(first).to_owned(),
@@ -149,7 +148,6 @@ pub(super) fn compared(execution: &Findings) -> Vec<Picture> {
         });
         let titles: Vec<&str> = metrics.iter().map(|metric| metric.title).collect();
         let bars = Bars {
-            file: format!("medians-{}", metrics[0].name),
             title: format!("{}, ours and the document's.", titles.join(" and ")),
             caption: format!("{}{THEIRS}", bars_caption(cells.iter().copied())),
             unit: named(metrics[0]).to_owned(),

@@ -85,7 +85,6 @@ pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Op
     let factor = factor_words(&factor);
     let axes = (x_axis, Axis::along(wanted.y, &y, &bounds));
     (!traces.is_empty()).then(|| Picture {
-        file: format!("curve-{}", metric.name),
         title: format!("{} against {factor}.", metric.title),
         caption: caption(wanted, &lines, &traces),
         chart: Chart::plain((axes.0, &factor), (axes.1, named(metric)), traces),

@@ -57,16 +57,8 @@ pub(crate) fn all(execution: &Findings) -> Vec<(&'static str, Picture)> {
     let wanted = wanted.unwrap_or_else(|| Kind::ALL.map(Wanted::plain).to_vec());
     let mut pictures: Vec<(&'static str, Picture)> = Vec::new();
     for wanted in &wanted {
-        for mut picture in drawn(execution, wanted) {
-            let names = pictures
-                .iter()
-                .map(|(_, known)| known.file.split(' ').next());
-            let same = names.filter(|name| *name == Some(&picture.file)).count();
-            if same > 0 {
-                picture.file = format!("{} {}", picture.file, same + 1);
-            }
-            pictures.push((HEADINGS[wanted.kind as usize], picture));
-        }
+        let drawn = drawn(execution, wanted).into_iter();
+        pictures.extend(drawn.map(|picture| (HEADINGS[wanted.kind as usize], picture)));
     }
     pictures
 }

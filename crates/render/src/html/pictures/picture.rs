@@ -12,7 +12,6 @@ use crate::words::intervals_of;
 
 #[derive(Default)]
 pub(crate) struct Picture {
-    pub file: String,
     pub title: String,
     pub caption: String,
     pub chart: Chart,

@@ -38,7 +38,6 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
     let x = Axis::along(Some(Scale::Linear), &[0.0, 100.0], &[]);
     let y = Axis::along(None, &all, &[]);
     Some(Picture {
-        file: format!("percentiles-{}", metric.name),
         title: format!("{} at every percentile.", metric.title),
         caption:
             "A line per cell: the share of runs on the horizontal axis did not exceed the value."

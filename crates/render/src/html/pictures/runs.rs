@@ -102,7 +102,6 @@ fn of_run(cell: &str, run: u32, stretches: &[Stretch]) -> Option<Picture> {
     }
     let has_legend = series > 1;
     (!panels.is_empty() && stretches.len() > 2).then(|| Picture {
-        file: format!("run-{}", run + 1),
         title: format!("{cell}, run {}.", run + 1),
         caption: "The run of this cell that lies nearest to the median; a point per stretch between two samples.".into(),
         chart: Chart {

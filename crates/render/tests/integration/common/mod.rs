@@ -24,7 +24,7 @@ pub use bitcost_render::block::text as printed;
 use bitcost_render::comparison::comparison;
 use bitcost_render::export::{Maker, Source};
 use bitcost_render::html::page;
-pub use bitcost_render::layout::TextOptions;
+pub use bitcost_render::layout::{NARROW, USUAL};
 use bitcost_render::report::of_summary;
 use bitcost_study::{Compared, Study};
 pub use serde_json::{Value as Json, json};
@@ -343,20 +343,16 @@ pub fn stretches(count: u32, seconds: f64, figures: &[(&str, f64)]) -> Vec<Impor
 }
 
 pub fn text(events: &[Event]) -> String {
-    text_of(&summary(events), TextOptions::default())
+    text_of(&summary(events), USUAL)
 }
 
-pub fn text_of(summary: &Summary, options: TextOptions) -> String {
-    printed(&of_summary(summary, options.width), options)
+pub fn text_of(summary: &Summary, width: u16) -> String {
+    printed(&of_summary(summary, width), width)
 }
 
 /// A comparison as text of at most this many columns.
 pub fn comparison_text(found: &Comparison, width: u16) -> String {
-    let options = TextOptions {
-        width,
-        ..TextOptions::default()
-    };
-    printed(&comparison(found, true), options)
+    printed(&comparison(found, true), width)
 }
 
 pub fn json(events: &[Event]) -> serde_json::Value {
