@@ -103,8 +103,6 @@ pub struct Number {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Bytes,
-    /// Bytes of all that a run sends, whose letters are powers of 1000.
-    TotalBytes,
     Count,
     /// A differentiated services code point, which has a name, too.
     CodePoint,
@@ -258,7 +256,7 @@ impl Kind {
     pub fn value_name(&self) -> String {
         match self {
             Kind::Number(number) => match number.unit {
-                Unit::Bytes | Unit::TotalBytes => "BYTES",
+                Unit::Bytes => "BYTES",
                 Unit::BitsPerSecond => "RATE",
                 Unit::Count | Unit::CodePoint => "N",
                 Unit::Milliseconds | Unit::Named(_) => "TIME",
@@ -293,9 +291,6 @@ impl Number {
         let Number { least, most, .. } = self;
         match self.unit {
             Unit::Bytes => format!("bytes from {least} to {most}, such as 8192 or \"64KiB\""),
-            Unit::TotalBytes => format!(
-                "bytes from {least} to {most}, such as 1000000 or \"100M\" (k, M and G are powers of 1000)"
-            ),
             Unit::BitsPerSecond => {
                 let most = most / 1_000_000_000_000;
                 format!("bit/s from {least} to {most}T, such as \"100M\" or \"1 Gbit/s\"")
@@ -321,7 +316,6 @@ impl Number {
     pub fn read(&self, text: &str) -> Option<u64> {
         let number = match self.unit {
             Unit::Bytes => units::parse_bytes(text).ok()? as f64,
-            Unit::TotalBytes => units::parse_total_bytes(text).ok()? as f64,
             Unit::BitsPerSecond => units::parse_rate(text).ok()? as f64,
             Unit::Count => text.parse::<u64>().ok()? as f64,
             Unit::CodePoint => code_point(text)? as f64,
@@ -815,7 +809,7 @@ settings! {
         Part "flows" letter("flows", 'P'), number(Unit::Count, 1, 1000) [], ANY,
             "Number of parallel flows (default: 1)";
     stop_bytes: Option<u64>,
-        Run "stop_bytes" letter("bytes", 'n'), end(Unit::TotalBytes) [], STREAMS,
+        Run "stop_bytes" letter("bytes", 'n'), end(Unit::Bytes) [], STREAMS,
             "Bytes of user data, over all flows, after which the run ends, without warm-up (default: ends by time)";
     stop_messages: Option<u64>,
         Run "stop_messages" letter("messages", 'k'), end(Unit::Count) [], ANY,

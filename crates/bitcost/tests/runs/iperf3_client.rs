@@ -134,7 +134,7 @@ fn judge(options: &str, ours: &Value, theirs: &Value) {
         assert_eq!((of_sender, of_receiver), (received, received), "{options}");
     }
     if options.contains("-n 100M") {
-        assert_eq!(of_sender, 100_000_000);
+        assert_eq!(of_sender, 100 << 20);
     }
     if is_reverse {
         assert_eq!(of_sender, sent, "{options}");
