@@ -349,10 +349,8 @@ fn shell_is_one_prompt_for_all_nodes() {
         assert!(lines.contains(&line), "{line}: {printed}");
     }
     let (code, printed, said) = shell("h1 exit 3\nnodes\n");
-    assert_eq!((code, printed.as_str()), (Some(127), ""), "{said}");
-    let (code, _, said) = shell("h1 sh -c 'exit 3'\nnodes\n");
-    assert_eq!(code, Some(3));
-    assert!(said.contains("line 1 failed: h1 sh -c 'exit 3'"), "{said}");
+    assert_eq!((code, printed.as_str()), (Some(3), ""), "{said}");
+    assert!(said.contains("line 1 failed: h1 exit 3"), "{said}");
     let (code, _, said) = shell("shw\n");
     assert_eq!(code, Some(2));
     assert!(said.contains("did you mean `show`?"), "{said}");

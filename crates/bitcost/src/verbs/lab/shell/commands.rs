@@ -3,14 +3,15 @@
 use std::process::{Command, Stdio};
 
 use bitcost_execute::echo::Requests;
+use bitcost_lab::Topology;
 use bitcost_lab::registry::Description;
-use bitcost_lab::{NodeKind, Topology};
+use bitcost_model::Invalid;
 use bitcost_model::near::did_you_mean;
+use bitcost_model::shell::split_words;
 use bitcost_model::units::counted;
 use bitcost_sys::process::OWN_PROGRAM;
 
 use super::super::{running::running, set, show};
-use super::words::{program, split};
 use crate::failure::Failure;
 use crate::{foreign, output};
 
@@ -22,7 +23,7 @@ pub enum Next {
 const COMMANDS: &[(&str, &str)] = &[
     (
         "NODE PROGRAM …",
-        "runs a program in a node, such as h1 ping -c 3 h2",
+        "runs a program in a node, such as h1 ping -c 3 h2, h1 bitcost test tcp h2",
     ),
     (
         "show",
@@ -33,10 +34,6 @@ const COMMANDS: &[(&str, &str)] = &[
         "changes a link, such as set s1-eth2 delay=20ms",
     ),
     ("pingall", "pings every host from every other one"),
-    (
-        "test WORKLOAD [FROM TO]",
-        "runs bitcost test, such as test tcp h1 h2 -t 5",
-    ),
     ("help", "prints this list"),
     ("exit", "leaves the shell; the lab keeps running"),
 ];
@@ -56,14 +53,12 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
         "show" | "nodes" | "links" | "net" | "dump" => output::print(&show::text(&lab))?,
         "set" => set::apply(&lab, &split(rest)?)?,
         "pingall" => shell.ping_all()?,
-        "test" => shell.test(&split(rest)?)?,
-        "iperf" => shell.test(&[vec!["tcp".to_owned()], split(rest)?].concat())?,
         node if topology.node(node).is_some() => match rest.trim() {
             "" => {
                 let why = format!("write a program after {node}, such as: {node} ip address");
                 return Err(Failure::Usage(why));
             }
-            rest => shell.run(node, &program(rest))?,
+            rest => shell.run(node, rest)?,
         },
         unknown => return Err(Failure::Usage(unknown_command(unknown, topology))),
     }
@@ -102,7 +97,7 @@ struct Shell<'a> {
 }
 
 impl Shell<'_> {
-    fn command(&self, node: &str, words: &[String]) -> Command {
+    fn command<'w>(&self, node: &str, words: impl IntoIterator<Item = &'w str>) -> Command {
         let mut command = Command::new(OWN_PROGRAM);
         command
             .args(["lab", "exec", "--lab", &self.lab.name, node, "--"])
@@ -114,44 +109,16 @@ impl Shell<'_> {
         command
     }
 
-    fn run(&self, node: &str, words: &[String]) -> Result<(), Failure> {
-        let status = self.command(node, words).status().map_err(cannot_start)?;
+    /// Runs a line in a node, as its shell reads it.
+    fn run(&self, node: &str, line: &str) -> Result<(), Failure> {
+        let status = self.command(node, ["sh", "-c", line]).status();
+        let status = status.map_err(cannot_start)?;
         match status.code() {
             Some(0) => Ok(()),
             code => Err(Failure::Program(
                 code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
             )),
         }
-    }
-
-    /// Runs `bitcost test` from one host to another: the two after the workload, or the first two.
-    fn test(&self, words: &[String]) -> Result<(), Failure> {
-        let topology = &self.lab.state.topology;
-        let is_host = |word: &&String| {
-            let node = topology.node(word);
-            node.is_some_and(|node| node.kind == NodeKind::Host)
-        };
-        let Some((workload, rest)) = words.split_first() else {
-            return Err(Failure::Usage(
-                "write a workload, such as: test tcp h1 h2".to_owned(),
-            ));
-        };
-        let named: Vec<&String> = rest.iter().take(2).take_while(is_host).collect();
-        let hosts: Vec<&String> = match named.len() {
-            2 => named,
-            0 => topology.hosts().map(|host| &host.name).take(2).collect(),
-            _ => Vec::new(),
-        };
-        let [from, to] = hosts[..] else {
-            let hosts: Vec<&str> = topology.hosts().map(|host| host.name.as_str()).collect();
-            return Err(Failure::Usage(format!(
-                "a test needs two hosts: test {workload} FROM TO; hosts: {}",
-                hosts.join(", ")
-            )));
-        };
-        let options = &rest[rest.iter().take(2).take_while(is_host).count()..];
-        let fixed = [OWN_PROGRAM, "test", workload, to].map(str::to_owned);
-        self.run(from, &[&fixed, options].concat())
     }
 
     fn ping_all(&self) -> Result<(), Failure> {
@@ -190,11 +157,18 @@ impl Shell<'_> {
             interval_ms: 0,
             wait_ms: 1000,
         };
-        let words = [&[OWN_PROGRAM.to_owned()], &request.words()[..]].concat();
-        let mut command = self.command(from, &words);
+        let words = request.words();
+        let words = words.iter().map(String::as_str);
+        let mut command = self.command(from, [OWN_PROGRAM].into_iter().chain(words));
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         Ok(quiet.status().map_err(cannot_start)?.success())
     }
+}
+
+/// The words of a line, quoted as for a shell.
+fn split(line: &str) -> Result<Vec<String>, Invalid> {
+    split_words(line)
+        .ok_or_else(|| Invalid(format!("a quote or backslash at the end is open: {line}")))
 }
 
 fn cannot_start(error: std::io::Error) -> Failure {

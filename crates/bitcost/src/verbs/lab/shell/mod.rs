@@ -1,7 +1,6 @@
 //! `bitcost lab shell`: one prompt for all nodes of a running lab, as Mininet's.
 
 mod commands;
-mod words;
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
