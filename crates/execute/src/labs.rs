@@ -4,9 +4,7 @@ use std::path::Path;
 
 use bitcost_import::miniedit::{self, Imported};
 use bitcost_model::Invalid;
-use bitcost_model::shaping::DelayBackend;
 use bitcost_model::study::LabSpec;
-use bitcost_model::topology::Topology;
 use bitcost_study::topology::{OR_FILE, Preset, is_file, parse, to_toml};
 
 use crate::error::ExecuteError;
@@ -16,21 +14,6 @@ pub struct NamedLab {
     /// The preset's name, or the file's without its extension.
     pub name: String,
     pub lab: Imported,
-}
-
-/// Makes the links of a lab use this emulator.
-pub fn set_delay_backend(
-    topology: Option<&mut Topology>,
-    backend: DelayBackend,
-) -> Result<(), Invalid> {
-    let delays = |topology: &Topology| topology.ends().any(|end| end.egress.needs_emulator());
-    match topology.filter(|topology| delays(topology)) {
-        Some(topology) => topology.delay_backend = backend,
-        None => {
-            return Err(Invalid("has no effect: nothing in this lab delays, loses, reorders or duplicates packets; leave it out, or name a topology that does, such as lab15".to_owned()));
-        }
-    }
-    Ok(())
 }
 
 /// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit.

@@ -5,7 +5,6 @@ pub mod daily;
 pub mod gates;
 pub mod hosts;
 pub mod judging;
-pub mod lab;
 pub mod order;
 pub mod place;
 pub mod profile;

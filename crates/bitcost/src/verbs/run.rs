@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use bitcost_analysis::compare::of_study;
 use bitcost_controller::Ending;
 use bitcost_execute::store::USUAL_PARENT;
-use bitcost_execute::{Destination, Executed, Logged, Start};
+use bitcost_execute::{Executed, Logged, Start};
 use bitcost_study::Study;
 
 use crate::failure::Failure;
@@ -14,7 +14,6 @@ use crate::format::Look;
 use crate::opened::report_cut;
 use crate::options::against;
 use crate::options::judging::Judging;
-use crate::options::lab::Backend;
 use crate::options::order::{Order, new_seed};
 use crate::options::place::Place;
 use crate::options::profile::ProfileOptions;
@@ -50,8 +49,6 @@ pub struct Arguments {
     /// Do not measure what a wake-up and copying a KiB cost on the hosts before the first run
     #[arg(long)]
     no_calibration: bool,
-    #[command(flatten)]
-    backend: Backend,
     #[command(flatten)]
     look: Look,
     // The last, so that others are not below its heading.
@@ -116,20 +113,10 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     arguments.profile.apply(&mut study);
     study.check_mesh(lengths)?;
     let destination = arguments.place.destination(&mut study, cluster)?;
-    let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
     for cell in &plan.cells {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
-    }
-    match destination {
-        Destination::Lab if is_running => arguments
-            .backend
-            .refuse("is for labs that are built for a study, and this one is running")?,
-        Destination::Hosts(_) => arguments
-            .backend
-            .refuse("is for labs; leave it out between named hosts")?,
-        Destination::Lab => arguments.backend.apply(study.lab.network.as_mut())?,
     }
     let start = Start {
         measures_constants: !arguments.no_calibration,
@@ -140,9 +127,6 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
 }
 
 fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
-    arguments
-        .backend
-        .refuse("cannot be changed; leave it out with --resume")?;
     let log = Logged::read(folder)?;
     report_cut(&log.end);
     check_compares(&log.study, &arguments.judging)?;

@@ -104,17 +104,9 @@ fn queue_limit_without_a_queue_is_refused() {
 fn netem_by_name_is_used_or_refused() {
     let bench = Bench::new();
     let bitcost = |backend| {
-        let test = [
-            "test",
-            "tcp",
-            "-t",
-            "0.2s",
-            "--topology",
-            "lab15",
-            "--delay-backend",
-            backend,
-        ];
-        bench.bitcost(&test)
+        let lab = format!("topology = \"lab15\"\ndelay_backend = \"{backend}\"\n");
+        bench.write("delayed.toml", &lab);
+        bench.bitcost(&["test", "tcp", "-t", "0.2s", "--topology", "delayed.toml"])
     };
     let (auto, netem) = (bitcost("auto"), bitcost("netem"));
     auto.assert_code(0);

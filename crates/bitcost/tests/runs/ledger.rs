@@ -7,12 +7,16 @@ bitcost_testkit::trials! {
     Host: random_loss_of_a_link_is_in_the_ledger, datagrams_over_a_small_receive_buffer_are_in_the_ledger, ledger_of_a_plain_lab_closes, a_full_send_buffer_may_drain_slowly, a_run_is_kept_when_the_drain_takes_too_long;
 }
 
-const LOSSY: &str = r#"hosts = ["h1", "h2"]
+const LOSSY: &str = r#"delay_backend = "builtin"
+hosts = ["h1", "h2"]
 [[link]]
 ends = ["h1", "h2"]
 delay = "5ms"
 loss = "1%"
 "#;
+
+/// The embedded lab with bitcost's own link emulator, which every kernel has.
+const EMULATED: &str = "topology = \"lab15\"\ndelay_backend = \"builtin\"\n";
 
 /// The ledger of a short run.
 fn losses(bench: &Bench, words: &[&str]) -> Value {
@@ -39,7 +43,7 @@ fn dropped(losses: &Value, words: &str) -> u64 {
 fn random_loss_of_a_link_is_in_the_ledger() {
     let bench = Bench::new();
     bench.write("lossy.toml", LOSSY);
-    let lab = ["--topology", "lossy.toml", "--delay-backend", "builtin"];
+    let lab = ["--topology", "lossy.toml"];
     let slow = ["udp", "-l", "1000", "--rate", "8M", "-w", "1M"];
     let losses = losses(&bench, &[&slow[..], &lab[..]].concat());
     let lost = losses["lost_datagrams"].as_u64().unwrap();
@@ -85,7 +89,8 @@ fn ledger_of_a_plain_lab_closes() {
 fn said(receive_buffer: u32) -> Value {
     let bench = Bench::new();
     let buffers = format!("receiver: net.ipv4.tcp_rmem=4096 {receive_buffer} {receive_buffer}");
-    let path = ["--topology", "lab15", "--delay-backend", "builtin"];
+    bench.write("emulated.toml", EMULATED);
+    let path = ["--topology", "emulated.toml"];
     let sender = ["-C", "cubic", "--send-buffer", "4M"];
     let words = ["test", "tcp", "-t", "1s", "--sysctl", &buffers, "--json"];
     let done = bench.bitcost(&[&words, &path[..], &sender].concat());

@@ -7,9 +7,13 @@ bitcost_testkit::trials! {
     Host: few_transactions_point_to_their_latency;
 }
 
+/// The embedded lab with bitcost's own link emulator, which every kernel has.
+const EMULATED: &str = "topology = \"lab15\"\ndelay_backend = \"builtin\"\n";
+
 /// The document that `bitcost test` prints for a run of one second.
 fn said(words: &[&str]) -> Value {
     let bench = Bench::new();
+    bench.write("emulated.toml", EMULATED);
     let done = bench.bitcost(&[&["test"], words, &["-t", "1s", "--json"]].concat());
     if done.code != Some(0) && done.stderr.contains("this kernel has no") {
         bitcost_testkit::ignore(&done.stderr);
@@ -31,7 +35,7 @@ fn pacing_is_the_limiter_when_its_rate_is_reached() {
 /// A single flow has one request at a time. On a path of 20 ms it waits for the response most of the
 /// time.
 fn requests_are_bound_by_latency() {
-    let path = ["--topology", "lab15", "--delay-backend", "builtin"];
+    let path = ["--topology", "emulated.toml"];
     for workload in ["rr", "crr"] {
         let verdict = said(&[&[workload], &path as &[_]].concat());
         assert_eq!(verdict["limiter"], "latency", "{verdict:#}");

@@ -12,7 +12,6 @@ use bitcost_model::shaping::Shaping;
 
 use super::detached;
 use crate::failure::Failure;
-use crate::options::lab::Backend;
 use crate::output;
 use crate::signals::stop_on_signals;
 
@@ -24,8 +23,6 @@ pub struct Arguments {
     /// Name of the running lab [default: that of the preset or file, with a number if it is taken]
     #[arg(long, value_parser = parse_name)]
     name: Option<String>,
-    #[command(flatten)]
-    backend: Backend,
     /// Build the lab without rates, delays, losses or queues on its links; `bitcost lab set` can
     /// set them later
     #[arg(long)]
@@ -76,7 +73,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let NamedLab { name, lab } = labs::find(&arguments.lab)?;
     let mut topology = lab.topology;
-    arguments.backend.apply(Some(&mut topology))?;
     bitcost_execute::check_restored()?;
     lab.warnings
         .iter()

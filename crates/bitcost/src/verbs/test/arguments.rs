@@ -15,7 +15,6 @@ use crate::options::against::Held;
 use crate::options::gates::Gates;
 use crate::options::hosts::HostOptions;
 use crate::options::judging::Judging;
-use crate::options::lab::Backend;
 use crate::options::profile::ProfileOptions;
 use crate::options::repeats::Repeats;
 use crate::options::run::RunOptions;
@@ -109,8 +108,6 @@ pub struct Arguments {
     pub repeats: Repeats,
     #[command(flatten)]
     pub profile: ProfileOptions,
-    #[command(flatten)]
-    pub backend: Backend,
     /// Parent of the folder that is created for the log of the test
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     pub out: PathBuf,
@@ -138,15 +135,13 @@ impl Arguments {
         self.topology.as_deref().unwrap_or(USUAL)
     }
 
-    /// Refuses options that shape the lab of a test where the lab is running already.
+    /// Refuses an option that shapes the lab of a test where the lab is running already.
     pub fn refuse_in_running_lab(&self) -> Result<(), Failure> {
-        let why = "is for labs that are built for a test, and this one is running";
-        if self.mtu.is_some() {
-            return Err(Failure::Usage(format!(
-                "--mtu {why}; leave it out, or name a lab: --topology wire"
-            )));
+        match self.mtu {
+            None => Ok(()),
+            Some(_) => Err(Failure::Usage(
+                "--mtu is for labs that are built for a test, and this one is running; leave it out, or name a lab: --topology wire".to_owned(),
+            )),
         }
-        self.backend
-            .refuse(&format!("{why}; `bitcost lab up` takes it"))
     }
 }

@@ -36,21 +36,12 @@ impl Test<'_> {
             None => hosts.destination(host, None)?,
         };
         let lab = match (&destination, running) {
-            (Destination::Hosts(_), _) => {
-                arguments
-                    .backend
-                    .refuse("is for labs; leave it out between named hosts")?;
-                None
-            }
+            (Destination::Hosts(_), _) => None,
             (Destination::Lab, Some(lab)) => {
                 arguments.refuse_in_running_lab()?;
                 Some(lab)
             }
-            (Destination::Lab, None) => {
-                let mut lab = labs::spec(arguments.topology(), arguments.mtu)?;
-                arguments.backend.apply(lab.network.as_mut())?;
-                Some(lab)
-            }
+            (Destination::Lab, None) => Some(labs::spec(arguments.topology(), arguments.mtu)?),
         };
         let (settings, conditions) = typed(arguments, lab.as_ref())?;
         let rule = arguments.repeats.rule(&conditions)?;

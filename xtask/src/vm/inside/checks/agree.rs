@@ -7,25 +7,22 @@ use serde_json::Value;
 use crate::programs::median;
 use crate::vm::inside::guest::{StandingLab, bitcost, lab_file, two_hosts};
 
-/// The results of netem and of the emulator, by their names on the command line.
+/// The results of netem and of the emulator, by their names in lab files.
 fn both<T>(measure: impl Fn(&str) -> Result<T>) -> Result<[T; 2]> {
     let of = |name: &str| measure(name).with_context(|| name.to_owned());
     Ok([of("netem")?, of("builtin")?])
 }
 
+fn with_backend(backend: &str, lab: &str) -> String {
+    format!("delay_backend = \"{backend}\"\n{lab}")
+}
+
 /// A run between two hosts with this text for one direction of the link.
 fn run(backend: &str, egress: &str, words: &str) -> Result<Value> {
-    let lab = lab_file(&two_hosts(egress))?;
+    let lab = lab_file(&with_backend(backend, &two_hosts(egress)))?;
     let mut all = vec!["test"];
     all.extend(words.split(' '));
-    all.extend([
-        "--topology",
-        &lab,
-        "--delay-backend",
-        backend,
-        "--json",
-        "--samples",
-    ]);
+    all.extend(["--topology", &lab, "--json", "--samples"]);
     bitcost(&all)?.json(&[0, 1])
 }
 
@@ -59,7 +56,7 @@ pub(super) fn round_trips() -> Result<String> {
     let there = two_hosts("delay = \"30ms\"");
     let file = format!("{there}[egress.h2-eth0]\ndelay = \"15ms\"\n");
     let rtts = both(|backend| {
-        StandingLab::up(&file, &["--delay-backend", backend])?.round_trip_ms(10, 45.0)
+        StandingLab::up(&with_backend(backend, &file), &[])?.round_trip_ms(10, 45.0)
     })?;
     near(rtts, 45.0, 1.0, "ms")
 }

@@ -43,7 +43,8 @@ pub(super) fn loaded() -> Result<String> {
 pub(super) fn settings() -> Result<String> {
     let egress = "rate = \"100M\"\ndelay = \"30ms\"\njitter = \"2ms\"\nloss = \"1.5%\"\nreorder = \"25%\"\nduplicate = \"0.5%\"\nqueue_limit = \"777 packets\"";
     let parts = "limit 777|delay 30ms  2ms|loss 1.5%|duplicate 0.5%|reorder 25%|gap 1|rate 100Mbit";
-    let lab = StandingLab::up(&two_hosts(egress), &["--delay-backend", "netem"])?;
+    let file = format!("delay_backend = \"netem\"\n{}", two_hosts(egress));
+    let lab = StandingLab::up(&file, &[])?;
     lab.tc("h1", "h1-eth0", &parts.split('|').collect::<Vec<_>>())
 }
 
