@@ -3,27 +3,9 @@
 use std::time::Duration;
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::units::{parse_rate, show_duration};
+use bitcost_model::units::show_duration;
 
 use crate::failure::Failure;
-
-/// The lowest rate of a link, in bit/s: a packet of 1500 bytes takes a second.
-const LINK_LEAST: u64 = 12_000;
-
-/// Reads the rate of a link or of a flow without a time.
-pub fn link_rate(text: &str) -> Result<u64, String> {
-    let rate = parse_rate(text)?;
-    if rate >= LINK_LEAST {
-        return Ok(rate);
-    }
-    let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
-    let bare = text.trim().parse().unwrap_or(rate as f64);
-    let shown = format!("{bare} bit/s");
-    let packet = show_duration(Duration::from_secs_f64(LINK_LEAST as f64 / bare));
-    Err(format!(
-        "`{text}` is {shown}, at which a packet of 1500 B takes {packet}; allowed: from 12k; write `{number}M` for {number} Mbit/s, `{number}G` for {number} Gbit/s"
-    ))
-}
 
 /// Refuses a rate at which the second message would come after the end of the run, of the run
 /// itself and of its background workloads. `option` is how the rate is named where it was written.
@@ -69,19 +51,4 @@ fn too_slow(
     Some(format!(
         "{what}, longer than the run's {window}; choose a higher rate (`10M` is 10 Mbit/s), smaller messages or a longer time"
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use bitcost_testkit::assert_says;
-
-    use super::*;
-
-    #[test]
-    fn a_link_rate_without_a_letter_is_refused_with_what_it_means() {
-        assert_eq!(link_rate("2.5G"), Ok(2_500_000_000));
-        let refused = link_rate("2.5").expect_err("it has no letter");
-        assert_says(&refused, &["`2.5` is 2.5 bit/s", "write `2.5M`"]);
-        assert!(link_rate("12k").is_ok() && link_rate("11k").is_err());
-    }
 }

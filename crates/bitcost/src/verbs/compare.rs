@@ -15,16 +15,6 @@ use crate::options::judging::Judging;
 use crate::options::repeats::compared_options;
 use crate::output;
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Form {
-    /// Tables for people
-    Text,
-    /// Markdown, for pull requests
-    Md,
-    /// JSON
-    Json,
-}
-
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Folders of two executions [default: the two newest executions]
@@ -46,8 +36,8 @@ pub struct Arguments {
     #[arg(short = 'J', long, conflicts_with = "format")]
     json: bool,
     /// Output format
-    #[arg(long, value_name = "FORM", value_enum, default_value = "text")]
-    format: Form,
+    #[arg(long, value_name = "FORM", value_parser = ["text", "md", "json"], default_value = "text")]
+    format: String,
     /// Print every figure, and not only those that changed
     #[arg(long)]
     all: bool,
@@ -69,12 +59,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {
     let has_cells = !comparison.cells.is_empty();
-    match arguments.format {
-        _ if arguments.json => output::print(&format!("{:#}\n", value(comparison))),
-        Form::Json => output::print(&format!("{:#}\n", value(comparison))),
-        Form::Md => output::print(&markdown(&blocks(comparison, arguments.all))),
-        Form::Text if has_cells => output::blocks(&blocks(comparison, arguments.all)),
-        Form::Text => Ok(()),
+    match &*arguments.format {
+        form if arguments.json || form == "json" => {
+            output::print(&format!("{:#}\n", value(comparison)))
+        }
+        "md" => output::print(&markdown(&blocks(comparison, arguments.all))),
+        _ if has_cells => output::blocks(&blocks(comparison, arguments.all)),
+        _ => Ok(()),
     }?;
     match has_cells {
         true => arguments.judging.check(comparison),

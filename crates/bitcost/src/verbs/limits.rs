@@ -6,13 +6,12 @@ use bitcost_analysis::theory::{Bdp, Counted, Framing, Goodput, Pacing, Transport
 use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::place::{IpVersion, Places};
-use bitcost_model::units::{parse_bytes, parse_duration};
+use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
 use bitcost_render::block::text;
 use bitcost_render::layout::NARROW;
 use bitcost_render::limits::{bdp_blocks, goodput_blocks, pacing_blocks};
 
 use crate::failure::Failure;
-use crate::options::slow;
 use crate::output;
 
 #[derive(clap::Subcommand)]
@@ -29,7 +28,7 @@ pub enum Question {
 #[derive(clap::Args)]
 pub struct Path {
     /// Rate of the link in bit/s, such as 2.5G; with `limits pacing`, rate of the user data
-    #[arg(long, value_parser = slow::link_rate)]
+    #[arg(long, value_parser = parse_rate)]
     rate: u64,
     /// Maximum size of an IP packet, in bytes
     #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = bytes)]

@@ -4,7 +4,6 @@
 use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Workload, size_tcp_buffers};
-use bitcost_model::modes::Mode;
 use bitcost_model::settings::{Setting, find};
 use bitcost_model::study::LabSpec;
 
@@ -46,7 +45,6 @@ pub fn typed(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<(Pairs, Con
     foreign::netperf_length(&output::command_line()[1..])
         .map_or(Ok(()), |why| Err(Failure::Usage(why)))?;
     conditions.check(mtu_bytes).map_err(impossible)?;
-    refuse_named_modes(arguments, &conditions)?;
     match arguments.is_with_iperf3() {
         true => request::check(&conditions)?,
         false => stamp(&mut settings, &mut conditions, mtu_bytes),
@@ -142,19 +140,6 @@ fn impossible(Invalid(why): Invalid) -> Failure {
         || why.clone(),
         |(setting, rest)| format!("{} {rest}", option(setting)),
     ))
-}
-
-/// Refuses fast modes next to `--mode honest`.
-fn refuse_named_modes(arguments: &Arguments, conditions: &Conditions) -> Result<(), Failure> {
-    let mut given = arguments.run.settings.0.iter();
-    let is_honest = given.any(|(setting, value)| setting.name == "mode" && value == "honest");
-    match (conditions.send_mode, conditions.receive_mode) {
-        (Mode::Plain, Mode::Plain) => Ok(()),
-        _ if !is_honest => Ok(()),
-        _ => Err(Failure::Usage(
-            "--mode honest is plain calls at both endpoints; leave out --send-mode and --receive-mode".into(),
-        )),
-    }
 }
 
 /// Refuses a message size for requests and responses, which have separate sizes.
