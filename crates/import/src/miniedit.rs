@@ -35,11 +35,10 @@ const IP_BASE: &str = "10.0.0.0/8";
 /// of Mininet's `setIP`.
 const PREFIX_LENGTH: u8 = 8;
 
-/// Options of nodes without counterpart, and the values with which they have no effect; and the
-/// options of links that are known.
-const IGNORED: &str = "cpu cores privateDirectory vlanInterfaces sched sflow netflow switchIP";
+/// The options that are read or of no matter, and the values with which others have no effect.
+const KNOWN: &str = "hostname nodeNum ip defaultRoute switchType controllers dpctl dpid startCommand \
+    stopCommand bw delay jitter loss max_queue_size";
 const NONE: [&str; 3] = ["0", "0.0", "host"];
-const OF_LINKS: [&str; 6] = ["bw", "delay", "jitter", "loss", "max_queue_size", "speedup"];
 
 /// The MTU of a veth device, the limit of `TCLink`'s rates, the burst of its htb (`15k`), and the
 /// limit of its queues in packets.
@@ -73,11 +72,6 @@ struct Entry {
 impl Entry {
     fn word(&self, key: &str) -> Option<String> {
         word(self.opts.get(key)?)
-    }
-
-    fn length(&self, key: &str) -> usize {
-        let list = self.opts.get(key).and_then(Value::as_array);
-        list.map_or(0, Vec::len)
     }
 }
 
@@ -128,15 +122,11 @@ impl Reader {
     }
 
     fn read(&mut self, file: &File) -> Result<(), String> {
-        match word(&file.version) {
-            None => self.warn("version: missing; read as version 2"),
-            Some(version) if version == "2" => {}
-            Some(version) => {
-                return Err(format!(
-                    "version: `{}`; allowed: \"2\"; open the file in a MiniEdit of Mininet 2.2 or later and save it again",
-                    version.escape_debug()
-                ));
-            }
+        if let Some(other) = word(&file.version).filter(|version| version != "2") {
+            let other = other.escape_debug();
+            return Err(format!(
+                "version: `{other}`; allowed: \"2\"; open the file in a MiniEdit of Mininet 2.2 or later and save it again"
+            ));
         }
         let is_far = |kind: String| kind == "remote" || kind == "inband";
         let mut controllers = file.controllers.iter();
@@ -162,13 +152,8 @@ impl Reader {
             self.link(link)?;
         }
         self.at.clear();
-        let links = file.links.iter().zip(&self.lab.topology.links);
-        let links = links.filter(|(link, _)| !link.opts.is_empty());
-        let ends = links.flat_map(|(_, link)| &link.ends);
-        let ends: Vec<String> = ends.map(|end| format!("{:?}", end.device)).collect();
-        if !ends.is_empty() {
-            let ends = ends.join(", ");
-            self.warn(format!("links with options: Mininet turns GRO off at both of their ends; here it stays on unless the lab file has `gro_off = [{ends}]`"));
+        if file.links.iter().any(|link| !link.opts.is_empty()) {
+            self.warn("links with options: Mininet turns GRO off at both of their ends; here it stays on unless the lab file has these devices in `gro_off`");
         }
         Ok(())
     }
@@ -220,11 +205,10 @@ impl Reader {
         }
         let name = self.name(switch, "s")?;
         if !["default", "ovs", "legacySwitch"].contains(&kind.as_str()) {
-            let kind = kind.escape_debug();
-            self.warn(format!("a {kind} datapath becomes the kernel's bridge"));
-        }
-        if switch.length("controllers") == 0 && kind != "legacySwitch" {
-            self.warn("it has no controller, and would forward nothing in Mininet unless its start command changes that; here it learns addresses as a bridge does");
+            self.warn(format!(
+                "a {} datapath becomes the kernel's bridge",
+                kind.escape_debug()
+            ));
         }
         self.node(name, NodeKind::Switch, Vec::new(), switch);
         Ok(())
@@ -232,27 +216,28 @@ impl Reader {
 
     /// Adds a node, with the options that every kind of node can have.
     fn node(&mut self, name: String, kind: NodeKind, routes: Vec<Route>, entry: &Entry) {
-        let has_effect = |key: &&str| {
-            let word = entry.word(key);
-            entry.length(key) > 0 || word.is_some_and(|word| !NONE.contains(&word.as_str()))
-        };
-        for key in IGNORED.split_whitespace().filter(has_effect) {
-            self.warn(format!("{key}: ignored"));
-        }
-        let external = entry.length("externalInterfaces");
-        if external > 0 {
-            self.warn(format!(
-                "externalInterfaces: not attached; they take {external} port numbers, as in Mininet"
-            ));
-        }
+        self.ignored(entry);
         for when in ["start", "stop"] {
             let command = entry.word(&format!("{when}Command"));
             let shown = |text: String| format!("{name} {when} command: {}", text.escape_debug());
             self.lab.commands.extend(command.map(shown));
         }
-        let first = kind.first_port() + external;
-        self.ports.insert(name.clone(), first);
+        self.ports.insert(name.clone(), kind.first_port());
         self.lab.topology.nodes.push(Node { name, kind, routes });
+    }
+
+    /// Warns of the options that are not read and have an effect.
+    fn ignored(&mut self, entry: &Entry) {
+        let is_none = |value: &Value| match value {
+            Value::Array(list) => list.is_empty(),
+            value => word(value).is_none_or(|word| NONE.contains(&word.as_str())),
+        };
+        let is_known = |key: &str| KNOWN.split_whitespace().any(|known| known == key);
+        for (key, value) in &entry.opts {
+            if !is_known(key) && !is_none(value) {
+                self.warn(format!("{}: ignored", key.escape_debug()));
+            }
+        }
     }
 
     fn link(&mut self, link: &Entry) -> Result<(), String> {
@@ -260,21 +245,16 @@ impl Reader {
         let far = word(&link.dest).ok_or("`dest` is missing")?;
         self.at += &format!(" ({} - {})", near.escape_debug(), far.escape_debug());
         let shaping = self.shaping(link)?;
-        let speedup = link.word("speedup").and_then(|speedup| number(&speedup));
-        let speedup = speedup.filter(|speedup| *speedup > 0.0 && *speedup <= RATE_MAX_MBPS);
+        self.ignored(link);
         let ends = [near, far].map(|node| {
             let port = self.ports.entry(node.clone()).or_default();
             let device = format!("{node}-eth{port}");
             *port += 1;
-            let mut egress = shaping.clone();
-            if let Some(speedup) = speedup.filter(|_| node.starts_with('s')) {
-                with_rate(&mut egress, speedup);
-            }
             End {
                 addresses: self.addresses.remove(&node).into_iter().collect(),
                 node,
                 device,
-                egress,
+                egress: shaping.clone(),
                 gro_off: false,
             }
         });
@@ -285,8 +265,11 @@ impl Reader {
 
     fn shaping(&mut self, link: &Entry) -> Result<Shaping, String> {
         let mut shaping = Shaping::default();
-        if let Some(rate) = self.in_range(link, "bw", RATE_MAX_MBPS)? {
-            with_rate(&mut shaping, rate);
+        // `TCLink` shapes by an htb, with netem or a queue of packets below it.
+        if let Some(mbps) = self.in_range(link, "bw", RATE_MAX_MBPS)? {
+            shaping.rate_bps = Some((mbps * 1e6).round() as u64);
+            shaping.burst_bytes = Some(BURST_BYTES);
+            shaping.shaper = Shaper::Htb;
         }
         shaping.delay_us = self.time(link, "delay")?;
         shaping.jitter_us = self.time(link, "jitter")?;
@@ -297,10 +280,6 @@ impl Reader {
         if !shaping.is_nothing() || limit.is_some() {
             let packets = limit.map_or(LIMIT_PACKETS, |limit| limit as u32);
             shaping.queue_limit = Some(QueueLimit::Packets(packets.max(1)));
-        }
-        let keys = link.opts.keys();
-        for key in keys.filter(|key| !OF_LINKS.contains(&key.as_str())) {
-            self.warn(format!("{}: ignored", key.escape_debug()));
         }
         Ok(shaping)
     }
@@ -361,15 +340,6 @@ impl Reader {
         })?;
         Ok(self.lab)
     }
-}
-
-/// Adds a rate: `TCLink` shapes by an htb, with netem or a queue of packets below it.
-fn with_rate(shaping: &mut Shaping, mbps: f64) {
-    shaping.rate_bps = Some((mbps * 1e6).round() as u64);
-    shaping.burst_bytes = Some(BURST_BYTES);
-    shaping.shaper = Shaper::Htb;
-    let limit = QueueLimit::Packets(LIMIT_PACKETS);
-    shaping.queue_limit.get_or_insert(limit);
 }
 
 fn number(word: &str) -> Option<f64> {

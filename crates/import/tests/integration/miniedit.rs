@@ -8,10 +8,6 @@ const LAB15: &str = include_str!("../miniedit/lab15.mn");
 const LOOP: &str = include_str!("../miniedit/loop.mn");
 const CAMPUS: &str = include_str!("../miniedit/campus.mn");
 
-fn read(text: &str) -> Imported {
-    import(text).unwrap_or_else(|error| panic!("{error}"))
-}
-
 fn error_of(text: &str) -> String {
     import(text).expect_err(text).0
 }
@@ -40,16 +36,6 @@ fn each_file_is_the_lab_that_mininet_makes_of_it() {
     }
 }
 
-/// Mininet looks at the first letter of a node's name.
-#[test]
-fn the_far_end_of_a_link_is_a_switch_by_its_name() {
-    let rate = |text: &str, device: &str| read(text).topology.end(device).unwrap().egress.rate_bps;
-    assert_eq!(rate(CAMPUS, "S1-eth2"), Some(100_000_000));
-    let fast = CAMPUS.replace("S1", "s1");
-    assert_eq!(rate(&fast, "s1-eth2"), Some(500_000_000));
-    assert_eq!(rate(&fast, "Web-eth1"), Some(100_000_000));
-}
-
 #[test]
 fn what_mininet_takes_otherwise_than_it_was_meant_is_said_with_its_place() {
     let with = |opts: &str| {
@@ -66,7 +52,12 @@ fn what_mininet_takes_otherwise_than_it_was_meant_is_said_with_its_place() {
         "{\"loss\": \"101\"}",
     ]
     .iter()
-    .map(|opts| format!("{opts}: {}", read(&with(opts)).warnings.join("; ")))
+    .map(|opts| {
+        format!(
+            "{opts}: {}",
+            import(&with(opts)).unwrap().warnings.join("; ")
+        )
+    })
     .collect();
     insta::assert_snapshot!(said.join("\n"));
 }
