@@ -1,9 +1,9 @@
 //! Imported runs as the events of an execution: a study with the factors that differ, a plan, and
 //! every run.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{Event, FORMAT, FailureKind};
@@ -11,6 +11,7 @@ use bitcost_model::harmless;
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
+use serde::Serialize;
 
 use crate::run::Run;
 
@@ -66,25 +67,28 @@ pub fn execution(runs: Vec<Run>, head: Head) -> Vec<Event> {
 /// with what only the server knows. A document twice is none.
 fn joined(runs: Vec<Run>) -> Vec<Run> {
     let mut joined: Vec<Run> = Vec::new();
-    // The place of each test, and whether it has both ends.
-    let mut tests: HashMap<String, (usize, bool)> = HashMap::new();
+    // The place of each test, by each of its ends.
+    let mut ends: HashMap<(String, bool), usize> = HashMap::new();
     for mut run in runs {
         let cookie = run.cookie.take();
-        let cookie = cookie.filter(|cookie| cookie.len() >= COOKIE_BYTES);
-        match cookie.as_ref().and_then(|cookie| tests.get_mut(cookie)) {
-            None => {
-                tests.extend(cookie.map(|cookie| (cookie, (joined.len(), false))));
-                joined.push(run);
-            }
-            Some((place, is_both)) if !*is_both && joined[*place].is_server != run.is_server => {
-                *is_both = true;
-                let first = &mut joined[*place];
+        let Some(cookie) = cookie.filter(|cookie| cookie.len() >= COOKIE_BYTES) else {
+            joined.push(run);
+            continue;
+        };
+        let end = (cookie, run.is_server);
+        if ends.contains_key(&end) {
+            continue;
+        }
+        let other = ends.get(&(end.0.clone(), !run.is_server)).copied();
+        ends.insert(end, other.unwrap_or(joined.len()));
+        match other.map(|place| &mut joined[place]) {
+            None => joined.push(run),
+            Some(first) => {
                 if first.is_server {
                     std::mem::swap(first, &mut run);
                 }
                 first.join(run);
             }
-            Some(_) => {}
         }
     }
     joined
@@ -94,26 +98,25 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
 /// the same levels, the name is a level: `before.json` and `after.json` are not repeats of one test,
 /// `run-1.json` and `run-2.json` are.
 fn name_files(runs: &mut [Run]) {
-    let path = |run: &Run| PathBuf::from(run.imported.file.trim_end_matches(".gz"));
-    let folders: HashSet<PathBuf> = runs
-        .iter()
-        .map(|run| path(run).with_file_name(""))
-        .collect();
     let is_number = |letter: char| letter.is_ascii_digit() || "-_.".contains(letter);
-    let label = |run: &Run| {
-        let path = path(run);
-        let folder = path.parent().and_then(Path::file_name);
-        let folder = folder.filter(|_| folders.len() > 1);
-        let names = [folder, path.file_stem()].map(|name| {
+    let names = |run: &Run| {
+        let path = Path::new(run.imported.file.trim_end_matches(".gz"));
+        [path.parent().and_then(Path::file_name), path.file_stem()].map(|name| {
             let name = name.unwrap_or_default().to_string_lossy();
             name.trim_matches(is_number).to_owned()
-        });
-        match names.join("/").trim_matches('/') {
-            "" => "numbered".to_owned(),
-            names => harmless(names),
-        }
+        })
     };
-    let labels: Vec<String> = runs.iter().map(label).collect();
+    let mut names: Vec<[String; 2]> = runs.iter().map(names).collect();
+    if names.iter().all(|[folder, _]| *folder == names[0][0]) {
+        names.iter_mut().for_each(|[folder, _]| folder.clear());
+    }
+    let labels = names
+        .iter()
+        .map(|names| match names.join("/").trim_matches('/') {
+            "" => "numbered".to_owned(),
+            label => label.to_owned(),
+        });
+    let labels: Vec<String> = labels.collect();
     let mut files: HashMap<_, &String> = HashMap::new();
     let has_files = runs.iter().zip(&labels).any(|(run, label)| {
         let levels = (&run.imported.levels, &run.imported.tool);
@@ -126,29 +129,33 @@ fn name_files(runs: &mut [Run]) {
 
 /// A cell for each combination of levels, and the runs of each.
 fn plan(runs: &[Run], factors: &[Factor]) -> Plan {
-    let mut cells: Vec<Cell> = Vec::new();
-    let mut places: HashMap<Vec<Label>, (usize, u32)> = HashMap::new();
-    let place = |(index, run)| {
-        let labels = factors.iter().map(|(name, _)| level(run, name));
-        let (cell, count) = places.entry(labels.collect()).or_insert_with_key(|labels| {
-            let names = factors.iter().map(|(name, _)| name.clone());
-            let levels = names.zip(labels.iter().cloned()).collect();
+    let (mut cells, mut planned) = (Vec::new(), Vec::new());
+    let mut places: HashMap<Vec<(String, Label)>, (usize, u32)> = HashMap::new();
+    for (index, run) in (0..).zip(runs) {
+        let levels = factors
+            .iter()
+            .map(|(name, _)| (name.clone(), level(run, name)));
+        let levels: Vec<_> = levels.collect();
+        let (cell, block) = places.entry(levels.clone()).or_insert((cells.len(), 0));
+        let cell = *cell;
+        planned.push(PlannedRun {
+            index,
+            block: *block,
+            cell,
+        });
+        *block += 1;
+        if cell == cells.len() {
             let conditions = Conditions::default();
             cells.push(Cell { levels, conditions });
-            (cells.len() - 1, 0)
-        });
-        *count += 1;
-        let (cell, block) = (*cell, *count - 1);
-        PlannedRun { index, block, cell }
-    };
-    let runs: Vec<PlannedRun> = (0..).zip(runs).map(place).collect();
+        }
+    }
     Plan {
         seed: 0,
-        blocks: runs.iter().map(|run| run.block + 1).max().unwrap_or(0),
+        blocks: planned.iter().map(|run| run.block + 1).max().unwrap_or(0),
         lengths: None,
         is_profiled: false,
         cells,
-        runs,
+        runs: planned,
     }
 }
 
@@ -214,31 +221,23 @@ fn factors(found: &[Run]) -> Vec<Factor> {
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.
 fn study(head: &Head, factors: &[Factor], runs: &[Run]) -> String {
-    let title = quoted(&format!("Imported: {}", head.name));
+    let title = quoted(format!("Imported: {}", head.name));
     let question = "What do these files of other programs say?";
     let mut text = format!("title = {title}\nquestion = \"{question}\"\n");
     for (name, levels) in factors {
-        let label = |label: &Label| match label {
-            Label::Number(number) => format!("{{ label = {number} }}"),
-            Label::Text(text) => format!("{{ label = {} }}", quoted(text)),
-        };
+        let label = |label: &Label| format!("{{ label = {} }}", quoted(label));
         let levels = levels.iter().map(label).collect::<Vec<_>>().join(", ");
         let name = quoted(name);
-        let _ = write!(text, "[[factor]]\nname = {name}\nlevels = [{levels}]\n");
+        text += &format!("[[factor]]\nname = {name}\nlevels = [{levels}]\n");
     }
     // The rows are the factor with the most levels, of several one with numbers, the columns the one
     // with the fewest of the others.
     let is_number = |label: &Label| matches!(label, Label::Number(_));
-    let rank = |(_, levels): &&Factor| (levels.len(), levels.iter().any(is_number));
-    let rows = factors.iter().rev().max_by_key(rank);
-    let is_rows = |factor: &&Factor| rows.is_some_and(|rows| rows.0 == factor.0);
-    let others = factors.iter().filter(|factor| !is_rows(factor));
-    let columns = others.min_by_key(|(_, levels)| levels.len());
-    text += "[table]\n";
-    for (key, factor) in [("rows", rows), ("columns", columns)] {
-        if let Some((name, _)) = factor {
-            let _ = writeln!(text, "{key} = {}", quoted(name));
-        }
+    let mut factors: Vec<&Factor> = factors.iter().collect();
+    factors.sort_by_key(|(_, levels)| Reverse((levels.len(), levels.iter().any(is_number))));
+    text += &format!("[table]\nrows = {}\n", quoted(&factors[0].0));
+    if let [_, .., (columns, _)] = &factors[..] {
+        text += &format!("columns = {}\n", quoted(columns));
     }
     let is_figure = |name: &&str| {
         let results = runs.iter().filter(|run| run.error.is_none());
@@ -248,8 +247,8 @@ fn study(head: &Head, factors: &[Factor], runs: &[Run]) -> String {
     text + &format!("metrics = [{}]\n", shown.collect::<Vec<_>>().join(", "))
 }
 
-/// A string of TOML: as in JSON, and without DEL.
-fn quoted(words: &str) -> String {
-    let json = serde_json::Value::from(words).to_string();
+/// A number or a string of TOML: as in JSON, and without DEL.
+fn quoted(label: impl Serialize) -> String {
+    let json = serde_json::to_string(&label).unwrap_or_default();
     json.replace('\u{7f}', "\\u007f")
 }

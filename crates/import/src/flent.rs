@@ -4,26 +4,13 @@ use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 use jiff::Timestamp;
 
-use crate::json::{Node, documents, without_nan};
-use crate::run::{Done, Run, Runs, mean, measured};
+use crate::json::Node;
+use crate::run::{Run, mean, measured};
 
 type Series = Vec<Option<f64>>;
 
-pub(crate) fn read(runs: &mut Runs, text: &str) -> Done {
-    let keys = ["\"x_values\"", "\"results\"", "\"metadata\""];
-    if !(text.trim_start().starts_with('{') && keys.iter().all(|key| text.contains(key))) {
-        return Ok(());
-    }
-    let text = without_nan(text);
-    let is_one = |node: &Node| node.get("x_values").is_some();
-    let (documents, _) = documents(&text, is_one)?;
-    let mut documents = documents.iter();
-    documents.try_for_each(|document| runs.push(run(runs, document)))
-}
-
-fn run(runs: &Runs, document: &Node) -> Run {
+pub(crate) fn read(run: &mut Run, document: &Node) {
     let (metadata, results) = (document.node("metadata"), document.node("results"));
-    let mut run = runs.begin("flent", None);
     run.imported.tool_version = metadata.text("FLENT_VERSION");
     run.imported.began_at = metadata
         .text("TIME")
@@ -72,7 +59,6 @@ fn run(runs: &Runs, document: &Node) -> Run {
     if run.imported.figures.is_empty() {
         run.error = Some("no series of rates in Mbit/s or of round-trip times in ms".to_owned());
     }
-    run
 }
 
 /// The values of a list; null, or what is none, is absent.

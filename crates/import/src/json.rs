@@ -66,6 +66,18 @@ impl<'a> Node<'a> {
         serde_json::from_str(raw.get()).unwrap_or_default()
     }
 
+    /// True for a document of iperf3, an event of its stream, and a document of flent.
+    fn is_document(&self) -> bool {
+        let is = |(key, begin)| self.get(key).is_some_and(|value| value.starts_with(begin));
+        let parts = [
+            ("start", '{'),
+            ("end", '{'),
+            ("intervals", '['),
+            ("event", '"'),
+        ];
+        parts.into_iter().chain([("x_values", '[')]).any(is)
+    }
+
     /// Every value of this key, in order.
     pub fn values(&self, key: &str) -> impl DoubleEndedIterator<Item = &'a RawValue> {
         let pairs = self.0.iter().filter(move |(name, _)| name == key);
@@ -103,10 +115,7 @@ impl<'a> Node<'a> {
 
 /// The documents of a text, at least one, in order, also those in other objects and lists, and the
 /// first thing between them that is none.
-pub(crate) fn documents<'a>(
-    text: &'a str,
-    is_one: fn(&Node) -> bool,
-) -> Result<(Vec<Node<'a>>, Option<String>), String> {
+pub(crate) fn documents(text: &str) -> Result<(Vec<Node<'_>>, Option<String>), String> {
     let (mut found, mut at, mut count, mut broken) = (Vec::new(), 0, 0, None);
     while let Some(begin) = text[at..].find('{').map(|begin| at + begin) {
         broken = broken.or_else(|| between(text, at, begin));
@@ -115,7 +124,7 @@ pub(crate) fn documents<'a>(
         match values.next() {
             Some(Ok(raw)) => {
                 at = begin + values.byte_offset();
-                within(raw, DEPTH, is_one, &mut found)?;
+                within(raw, DEPTH, &mut found)?;
             }
             Some(Err(error)) if count < MOST_BROKEN => {
                 count += 1;
@@ -150,14 +159,9 @@ fn line_at(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
 
-fn within<'a>(
-    raw: &'a RawValue,
-    depth: usize,
-    is_one: fn(&Node) -> bool,
-    found: &mut Vec<Node<'a>>,
-) -> Result<(), String> {
+fn within<'a>(raw: &'a RawValue, depth: usize, found: &mut Vec<Node<'a>>) -> Result<(), String> {
     let node = Node::of(raw);
-    if raw.get().starts_with('{') && is_one(&node) {
+    if raw.get().starts_with('{') && node.is_document() {
         found.push(node);
         return match found.len() > MOST {
             true => Err(format!("it holds more than {MOST} documents")),
@@ -165,7 +169,7 @@ fn within<'a>(
         };
     }
     let mut values = node.0.into_iter().filter(|_| depth > 0);
-    values.try_for_each(|(_, value)| within(value, depth - 1, is_one, found))
+    values.try_for_each(|(_, value)| within(value, depth - 1, found))
 }
 
 /// `nan`, `-nan` and `inf` in the place of a value become null, the only meaning that programs give
@@ -188,14 +192,16 @@ mod tests {
 
     #[test]
     fn what_strict_readers_refuse_is_read() {
-        let text = without_nan(r#"{"a": -nan, "a": 2, "b": "nan \" nan"} {"c": inf} {"d":"#);
-        let (found, broken) = documents(&text, |_| true).expect("documents");
+        let text = without_nan(
+            r#"{"a": -nan, "a": 2, "b": "nan \" nan", "end": {}} {"c": inf, "end": {}} {"d":"#,
+        );
+        let (found, broken) = documents(&text).expect("documents");
         assert_eq!(found[0].number("a"), Some(2.0));
         assert_eq!(found[0].text("b").as_deref(), Some("nan \" nan"));
         assert_eq!(found[1].get("c"), Some("null"));
         assert!(found.len() == 2 && broken.is_some());
-        let text = r#"{"a": 18446744073709551615, "b": -1, "c": 7}"#;
-        let (found, _) = documents(text, |_| true).expect("documents");
+        let text = r#"{"a": 18446744073709551615, "b": -1, "c": 7, "end": {}}"#;
+        let (found, _) = documents(text).expect("documents");
         let numbers = ["a", "b", "c"].map(|key| found[0].number(key));
         assert_eq!(numbers, [None, None, Some(7.0)]);
     }

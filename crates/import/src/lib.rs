@@ -6,7 +6,6 @@ mod flent;
 mod iperf3;
 mod json;
 pub mod miniedit;
-mod netperf;
 mod run;
 mod text;
 
@@ -15,53 +14,62 @@ use std::io::Read as _;
 
 pub use execution::{Head, execution};
 pub use run::Run;
-use run::{Done, Runs};
+use run::Runs;
 
+/// Why no run of a file is read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ImportError {
-    #[error("{file}: {found}")]
-    Unknown { file: String, found: String },
-    #[error("{file}: looks like {format}, but {reason}")]
-    Broken {
-        file: String,
-        format: &'static str,
-        reason: String,
-    },
+#[error("{file}: {reason}")]
+pub struct ImportError {
+    file: String,
+    reason: String,
+    /// True where the file has none of the formats.
+    pub is_unknown: bool,
 }
 
-/// A file format: its name, and how the runs of a text are read, which are none where the text has
-/// another one.
-#[derive(Debug)]
-pub struct Format(pub &'static str, fn(&mut Runs, &str) -> Done);
-
-impl Format {
-    /// The runs of a text; none where it has another format. `file` is the name that errors use.
-    pub fn read(&self, file: &str, text: &str) -> Result<Vec<Run>, ImportError> {
-        let mut runs = Runs::of(file);
-        let read = self.1(&mut runs, text);
-        read.map_err(|reason| ImportError::Broken {
-            file: file.to_owned(),
-            format: self.0,
-            reason,
-        })?;
-        Ok(runs.all.into_iter().map(Run::without_impossible).collect())
-    }
-}
-
-/// Every file format; those with more distinctive features come first.
-pub const FORMATS: &[Format] = &[
-    Format("flent", flent::read),
-    Format("iperf3 (JSON)", iperf3::read),
-    Format("netperf", netperf::read),
-    Format("iperf3, iperf 2, nuttcp and nttcp (text)", text::read),
+/// The formats, which are looked for in this order.
+type Read = fn(Runs, &str) -> Result<Runs, String>;
+const FORMATS: [(&str, Read); 2] = [
+    ("JSON of iperf3 or flent", documents),
+    (
+        "text of iperf3, iperf 2, netperf, nuttcp or nttcp",
+        text::read,
+    ),
 ];
 
 pub fn known() -> String {
-    FORMATS
-        .iter()
-        .map(|format| format.0)
-        .collect::<Vec<_>>()
-        .join(", ")
+    FORMATS.map(|(name, _)| name).join(", ")
+}
+
+/// Keys that a document of iperf3, a stream of its events, or a document of flent has.
+const KEYS: [&[&str]; 3] = [
+    &["\"start\"", "\"end\""],
+    &["\"event\"", "\"data\""],
+    &["\"x_values\"", "\"results\"", "\"metadata\""],
+];
+
+fn documents(mut runs: Runs, text: &str) -> Result<Runs, String> {
+    let has = |keys: &&[&str]| keys.iter().all(|key| text.contains(key));
+    let is_own = text.contains("\"execution_began\"");
+    if is_own || !text.contains('{') || !KEYS.iter().any(has) {
+        return Ok(runs);
+    }
+    let text = json::without_nan(text);
+    let (documents, broken) = json::documents(&text)?;
+    for (number, document) in (1..).zip(iperf3::without_events(documents)) {
+        let is_flent = document.get("x_values").is_some();
+        let tool = ["iperf3", "flent"][usize::from(is_flent)];
+        let mut run = runs.begin(tool, format!("document {number}"));
+        match is_flent {
+            true => flent::read(&mut run, &document),
+            false => iperf3::read(&mut run, &document),
+        }
+        runs.push(run)?;
+    }
+    broken.into_iter().for_each(|broken| runs.note(&broken));
+    if let [only] = &mut runs.all[..] {
+        only.imported.place = None;
+    }
+    Ok(runs)
 }
 
 /// The most bytes of a file, and of what a compressed one unpacks to.
@@ -83,19 +91,24 @@ const UNREAD: [&str; 3] = ["sockperf", "ntttcp", "qperf"];
 /// The runs of a file, at least one. `file` is the name that errors use; the content determines the
 /// format.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Run>, ImportError> {
-    let unknown = |found: String| ImportError::Unknown {
-        file: file.to_owned(),
-        found,
+    let failed = |is_unknown| {
+        move |reason| ImportError {
+            file: file.to_owned(),
+            reason,
+            is_unknown,
+        }
     };
-    let bytes = unpacked(bytes).map_err(unknown)?;
-    let text = text_of(&bytes).map_err(unknown)?;
-    for format in FORMATS {
-        let runs = format.read(file, text)?;
-        if !runs.is_empty() {
-            return Ok(runs);
+    let bytes = unpacked(bytes).map_err(failed(true))?;
+    let text = text_of(&bytes).map_err(failed(true))?;
+    for (format, read) in FORMATS {
+        let runs = Runs::of(file);
+        let looks = |reason| format!("looks like {format}, but {reason}");
+        let runs = read(runs, text).map_err(looks).map_err(failed(false))?;
+        if !runs.all.is_empty() {
+            return Ok(runs.all);
         }
     }
-    Err(unknown(unsupported(text)))
+    Err(failed(true)(unsupported(text)))
 }
 
 fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {

@@ -30,26 +30,26 @@ pub(crate) type Done = Result<(), String>;
 
 /// The runs of a file so far.
 #[derive(Default)]
-pub(crate) struct Runs<'a> {
-    pub file: &'a str,
+pub(crate) struct Runs {
+    pub file: String,
     pub all: Vec<Run>,
     intervals: usize,
 }
 
-impl<'a> Runs<'a> {
-    pub fn of(file: &'a str) -> Runs<'a> {
+impl Runs {
+    pub fn of(file: &str) -> Runs {
         Runs {
-            file,
+            file: file.to_owned(),
             ..Runs::default()
         }
     }
 
     /// A run of this file, which is not yet one of its runs.
-    pub fn begin(&self, tool: &str, place: Option<String>) -> Run {
+    pub fn begin(&self, tool: &str, place: String) -> Run {
         let mut run = Run::default();
         run.imported.tool = tool.to_owned();
-        run.imported.file = self.file.to_owned();
-        run.imported.place = place;
+        run.imported.file = self.file.clone();
+        run.imported.place = Some(place);
         run
     }
 
@@ -63,7 +63,7 @@ impl<'a> Runs<'a> {
 
     pub fn push(&mut self, run: Run) -> Done {
         self.intervals += run.imported.intervals.len();
-        self.all.push(run);
+        self.all.push(run.without_impossible());
         for (count, most, what) in [
             (self.all.len(), MOST_RUNS, "runs"),
             (self.intervals, MOST_INTERVALS, "intervals"),
@@ -123,14 +123,14 @@ pub(crate) fn measured(text: &str) -> Option<f64> {
 pub(crate) fn mbps(rate: f64, units: &str) -> Option<f64> {
     let units = units.trim().to_ascii_lowercase();
     let (prefix, unit) = units.split_at(units.find('b')?);
-    let power = match prefix {
-        "" => 0,
-        "k" | "10^3" => 1,
-        "m" | "10^6" => 2,
-        "g" | "10^9" => 3,
-        "t" => 4,
-        _ => return None,
-    };
+    let prefixes = [
+        ["", ""],
+        ["k", "10^3"],
+        ["m", "10^6"],
+        ["g", "10^9"],
+        ["t", "10^12"],
+    ];
+    let power = prefixes.iter().position(|names| names.contains(&prefix))? as i32;
     let bits = match unit {
         _ if unit.starts_with("bits") => 1000_f64.powi(power),
         _ if unit.starts_with("bytes") => 8.0 * 1024_f64.powi(power),
@@ -242,7 +242,7 @@ impl Run {
     }
 
     /// Leaves out what cannot be, with a note.
-    pub(crate) fn without_impossible(mut self) -> Run {
+    fn without_impossible(mut self) -> Run {
         let mut notes = Vec::new();
         self.imported.figures.retain(|name, value| {
             let is_possible = match name.as_str() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bitcost_execute::ExecuteError;
 use bitcost_execute::labs;
 use bitcost_execute::store::{USUAL_PARENT, Writer, stamped};
-use bitcost_import::{Head, ImportError, Run};
+use bitcost_import::{Head, Run};
 use bitcost_model::event::Event;
 use bitcost_model::units::counted;
 use bitcost_study::Study;
@@ -100,7 +100,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
         match read_limited(path).map(|bytes| bitcost_import::read(&file, &bytes)) {
             Ok(Ok(runs)) => found.extend(runs),
             Ok(Err(error)) => {
-                has_unknown |= matches!(error, ImportError::Unknown { .. });
+                has_unknown |= error.is_unknown;
                 wrong.push(error.to_string());
             }
             Err(error) => wrong.push(format!("cannot read {file}: {error}")),
@@ -116,7 +116,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
     }
     if has_unknown {
         let known = bitcost_import::known();
-        wrong.push(format!("supported: the outputs of {known}"));
+        wrong.push(format!("supported: {known}"));
     }
     Err(Failure::Usage(wrong.join("\n")))
 }

@@ -10,8 +10,9 @@ fn inputs(name: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let fixtures = root.join("crates/import/tests/fixtures");
     let mut folders = vec![root.join("fuzz/corpus").join(name)];
-    if ["iperf3", "netperf", "whatever"].contains(&name) {
-        folders.extend(["iperf3", "netperf"].map(|tool| fixtures.join(tool)));
+    if name == "whatever" {
+        let tools = ["iperf3", "netperf", "reported", "text"];
+        folders.extend(tools.map(|tool| fixtures.join(tool)));
         folders.push(fixtures);
     }
     let mut paths = Vec::new();

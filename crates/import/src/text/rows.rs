@@ -4,23 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+use super::forms::Line;
 use crate::run::{Run, mbps, measured};
 
-/// Units that a name may end with, as netperf writes them.
-const UNITS: [(&str, &str); 5] = [
-    ("_mbps", "10^6bits/s"),
-    ("_us_per_kib", "usec/KB"),
-    ("_pct", "%"),
-    ("_usec", "usec"),
-    ("_bytes", "bytes"),
-];
-
-/// A known column: its selector, what is taken of it, and the units that its name contains.
+/// A known column: its selector, and what is taken of it.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     selector: &'static str,
     taken: &'static str,
-    units: Option<&'static str>,
 }
 
 /// By every name that the file has; of a name that is there twice the first.
@@ -31,12 +22,7 @@ static COLUMNS: LazyLock<HashMap<&str, Column>> = LazyLock::new(|| {
         let (names, taken) = line.split_once(" = ").unwrap_or((line, ""));
         let selector = names.split(' ').next().unwrap_or_default();
         for name in names.split(' ') {
-            let column = Column {
-                selector,
-                taken,
-                units: None,
-            };
-            columns.entry(name).or_insert(column);
+            columns.entry(name).or_insert(Column { selector, taken });
         }
     }
     columns
@@ -48,21 +34,7 @@ impl Column {
         let words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let name = words.join("_").to_ascii_lowercase();
-        let of_units = |(end, units)| {
-            let column = *COLUMNS.get(name.strip_suffix(end)?)?;
-            let units = Some(units);
-            Some(Column { units, ..column })
-        };
-        let known = COLUMNS.get(name.as_str()).copied();
-        known.or_else(|| UNITS.into_iter().find_map(of_units))
-    }
-
-    pub(super) fn is_size(&self) -> bool {
-        ["local_send_size", "remote_send_size", "transport_mss"].contains(&self.selector)
-    }
-
-    pub(super) fn is_throughput(&self) -> bool {
-        self.selector.ends_with("throughput")
+        COLUMNS.get(name.as_str()).copied()
     }
 
     /// What is taken of it, and as which figure or level; `is_sending` where netperf's local endpoint
@@ -81,6 +53,24 @@ impl Column {
 pub(super) struct Row(BTreeMap<&'static str, (Column, String)>);
 
 impl Row {
+    /// What netperf's banner says.
+    pub(super) fn of_banner(line: &Line) -> Row {
+        let mut row = Row::default();
+        let test = line.word("banner_test").unwrap_or_default();
+        let test = test.replace(['/', ' '], "_").to_ascii_lowercase();
+        let test = test.replace("request_response", "rr");
+        let test = test.replace("send|recv", "rr").replace('|', "_");
+        row.put("banner_test", &test);
+        let direction = match &*test {
+            test if test.ends_with("rr") || test.contains("connect") => "Send|Recv",
+            test if test.contains("maerts") || test.ends_with("receive") => "Receive",
+            _ => "Send",
+        };
+        row.put("direction", direction);
+        line.words().for_each(|(name, value)| row.put(name, value));
+        row
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -90,7 +80,7 @@ impl Row {
     }
 
     /// Takes a value, unless it is empty or the column has one.
-    pub(super) fn put(&mut self, column: Column, value: &str) {
+    pub(super) fn put_in(&mut self, column: Column, value: &str) {
         let value = value.trim().trim_matches('"');
         if !value.is_empty() {
             let own = self.0.entry(column.selector);
@@ -98,27 +88,16 @@ impl Row {
         }
     }
 
-    /// Takes the values of a line; those of unknown columns are none.
-    pub(super) fn put_all<'a>(
-        &mut self,
-        columns: &[Option<Column>],
-        values: impl IntoIterator<Item = &'a str>,
-    ) {
-        for (column, value) in columns.iter().zip(values) {
-            column.iter().for_each(|column| self.put(*column, value));
-        }
-    }
-
-    pub(super) fn put_named(&mut self, selector: &str, value: &str) {
-        if let Some(column) = COLUMNS.get(selector) {
-            self.put(*column, value);
+    pub(super) fn put(&mut self, name: &str, value: &str) {
+        if let Some(column) = Column::of(name) {
+            self.put_in(column, value);
         }
     }
 
     /// Takes what another row has and this one does not.
-    pub(super) fn join(&mut self, other: Row) {
-        for (selector, value) in other.0 {
-            self.0.entry(selector).or_insert(value);
+    pub(super) fn join(&mut self, other: &Row) {
+        for (column, value) in other.0.values() {
+            self.put_in(*column, value);
         }
     }
 
@@ -132,7 +111,7 @@ impl Row {
 
     /// The name of the test; empty where nothing says it.
     pub(super) fn test(&self) -> &str {
-        self.get("(test)").unwrap_or_default()
+        self.get("banner_test").unwrap_or_default()
     }
 
     /// True for a test of transactions; absent where nothing says it.
@@ -151,36 +130,46 @@ impl Row {
         direction.is_none_or(|direction| direction.starts_with("send"))
     }
 
-    /// The units of its rates: those of the file, or those that netperf uses by itself.
-    fn rate_units(&self) -> &str {
-        let assumed = match self.is_transactions() {
-            Some(true) => "Trans/s",
-            _ => "10^6bits/s",
-        };
-        self.get("throughput_units").unwrap_or(assumed)
-    }
-
     /// Its columns become metrics and levels.
     pub(super) fn take(&self, run: &mut Run) {
         for (column, value) in self.0.values() {
             self.set(run, column, value);
         }
-        let is_rate = |column: &Column| column.is_throughput() && column.units.is_none();
-        let mut values = self.0.values();
-        let has_rate = values.any(|(column, value)| is_rate(column) && measured(value).is_some());
-        if has_rate && self.get("throughput_units").is_none() {
-            let units = self.rate_units();
-            run.note(format!("the file does not state the units of its rates; netperf's default units are assumed ({units})"));
-        }
-        match self.is_transactions() {
-            Some(true) => self.of_bits(run),
-            is_transactions => {
-                if is_transactions.is_some() && self.get("direction").is_some() {
-                    let way = ["reverse", "forward"][usize::from(self.is_sending())];
-                    run.level("direction", way.to_owned());
-                }
-                self.loss(run);
+        match run.imported.tool.as_str() {
+            "netperf" => self.of_netperf(run),
+            "nuttcp" => {
+                let is_udp = self.get("datagrams").is_some();
+                run.level("protocol", ["tcp", "udp"][usize::from(is_udp)].to_owned());
             }
+            _ => {}
+        }
+        let lost = self.number("datagrams_lost").zip(self.number("datagrams"));
+        let lost = lost.filter(|(_, of)| *of > 0.0);
+        run.figure("loss_pct", lost.map(|(lost, of)| 100.0 * lost / of));
+        for end in ["sender", "receiver"] {
+            let of = |what| self.number(&format!("{end}_process_{what}"));
+            let moved = of("bytes").filter(|bytes| *bytes > 0.0);
+            if let (Some(bytes), Some(seconds), Some(cpu)) =
+                (moved, of("seconds"), of("cpu_seconds"))
+            {
+                let cost = cpu * 1e6 / (bytes / 1024.0);
+                run.figure(&format!("{end}_thread_cpu_us_per_kib"), Some(cost));
+                run.figure(
+                    &format!("{end}_process_cpu_pct"),
+                    Some(100.0 * cpu / seconds),
+                );
+            }
+        }
+    }
+
+    fn of_netperf(&self, run: &mut Run) {
+        let is_transactions = self.is_transactions();
+        if is_transactions != Some(true) {
+            if is_transactions.is_some() && self.get("direction").is_some() {
+                let way = ["reverse", "forward"][usize::from(self.is_sending())];
+                run.level("direction", way.to_owned());
+            }
+            self.loss(run);
         }
         self.confidence(run);
     }
@@ -189,25 +178,22 @@ impl Row {
         let Some((is, target)) = column.target(self.is_sending()) else {
             return;
         };
-        let (number, units, of_row) = (measured(value), column.units, self.rate_units());
+        let number = measured(value);
         let is_transactions = self.is_transactions();
         let figure = match is {
-            "throughput" => return self.throughput(run, number, units.unwrap_or(of_row)),
+            "rate" => return self.rate(run, column, target, number),
             "setting" => return run.setting(target, number),
             "word" if target == "protocol" => {
                 return run.level(target, value.to_ascii_lowercase());
             }
             "word" => return run.level(target, value.to_owned()),
-            "switch" => return run.level(target, (value == "1").then(|| "on".to_owned())),
-            "rate" => {
-                // Bits also where the test counts transactions.
-                let of_row = Some(of_row).filter(|units| !units.starts_with("Trans"));
-                let units = units.or(of_row).unwrap_or("10^6bits/s");
-                number.and_then(|rate| mbps(rate, units))
+            "switch" => {
+                let is_on = ["1", "nodelay"].contains(&value);
+                return run.level(target, is_on.then(|| "on".to_owned()));
             }
             "demand" => {
                 let is_count = is_transactions == Some(true);
-                let units = units.or(self.get("sd_units"));
+                let units = self.get("sd_units");
                 number.filter(|_| units.map_or(!is_count, |units| units.starts_with("usec/K")))
             }
             // netperf prints a busiest CPU of 0 for an endpoint that it did not measure.
@@ -218,28 +204,33 @@ impl Row {
         run.figure(target, figure);
     }
 
-    /// The general figure: the received bits of a stream, or transactions. Where the row has the
-    /// receiver's own figure, that is taken.
-    fn throughput(&self, run: &mut Run, rate: Option<f64>, units: &str) {
-        if units.starts_with("Trans") {
-            return run.figure("transactions_per_second", rate);
+    /// A rate in the units of the file, or in those that netperf uses by itself. The general one is that
+    /// of transactions, also where the file says their bits, or of what a stream received, unless the
+    /// receiver's own rate was taken before.
+    fn rate(&self, run: &mut Run, column: &Column, target: &str, rate: Option<f64>) {
+        let Some(rate) = rate else { return };
+        let is_of_transactions =
+            column.selector == "throughput" && self.is_transactions() == Some(true);
+        let assumed = ["10^6bits/s", "Trans/s"][usize::from(is_of_transactions)];
+        let units = self.get("throughput_units");
+        if units.is_none() {
+            run.note(format!("the file does not state the units of its rates; netperf's default units are assumed ({assumed})"));
         }
-        let end = ["local", "remote"][usize::from(self.is_sending())];
-        let received = self.number(&format!("{end}_recv_throughput"));
-        if self.is_transactions() != Some(true) && received.is_none() {
-            run.figure("throughput_mbps", rate.and_then(|rate| mbps(rate, units)));
-        }
-    }
-
-    /// Transactions per second of a test of transactions that reports bits, which are those of
-    /// requests and responses.
-    fn of_bits(&self, run: &mut Run) {
-        let bytes = ["request_size", "response_size"].map(|size| self.number(size));
-        let rate = self.number("throughput");
-        let rate = rate.and_then(|rate| mbps(rate, self.rate_units()));
-        if let ([Some(request), Some(response)], Some(mbps)) = (bytes, rate) {
-            let per_second = mbps * 1e6 / 8.0 / (request + response);
-            run.figure("transactions_per_second", Some(per_second));
+        let units = units.unwrap_or(assumed);
+        let is_count = units.starts_with("Trans");
+        let rate_mbps = mbps(rate, if is_count { "10^6bits/s" } else { units });
+        if column.selector != "throughput" {
+            run.figure(target, rate_mbps);
+        } else if is_count {
+            run.figure("transactions_per_second", Some(rate));
+        } else if is_of_transactions {
+            let bytes = ["request_size", "response_size"].map(|size| self.number(size));
+            if let ([Some(request), Some(response)], Some(mbps)) = (bytes, rate_mbps) {
+                let per_second = mbps * 1e6 / 8.0 / (request + response);
+                run.figure("transactions_per_second", Some(per_second));
+            }
+        } else if run.get(target).is_none() {
+            run.figure(target, rate_mbps);
         }
     }
 
@@ -269,21 +260,14 @@ impl Row {
         if let Some(rate) = rates.into_iter().find(|name| run.get(name).is_some()) {
             run.imported.widths_pct.insert(rate.to_owned(), width);
         }
-        // `+/-2.500% @ 99%`
-        let requested = self.get("(confidence)").unwrap_or_default();
-        let parts = requested.split(['/', '-', '%', '@', ' ']);
-        let mut parts = parts.filter_map(|part| part.parse::<f64>().ok());
-        let (half, level) = (parts.next(), parts.next());
-        run.imported.level_pct = of("confidence_level").or(level);
+        run.imported.level_pct = of("confidence_level");
         let mut note = format!("netperf's confidence interval (-I): {width} % wide");
         if let Some(iterations) = of("confidence_iteration") {
             note += &format!(", after {iterations} iterations");
         }
-        if !requested.is_empty() {
-            note += &format!("; requested: {requested}");
-        }
-        if half.is_some_and(|half| width > 2.0 * half) {
-            note += ", which was not reached";
+        if let Some(half) = of("banner_half_width") {
+            note += &format!("; requested: ±{half} %");
+            note += ["", ", which was not reached"][usize::from(width > 2.0 * half)];
         }
         run.note(note);
     }

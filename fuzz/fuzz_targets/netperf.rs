@@ -1,4 +1,0 @@
-//! The target `netperf`: `bitcost_fuzz::imported`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("netperf", bytes));
