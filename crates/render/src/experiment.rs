@@ -2,14 +2,14 @@
 //! the proof of a verdict.
 
 use bitcost_analysis::experiment::{End, Kept, Ladder, Rung};
-use bitcost_analysis::explain::{Decision, Outcome, Proof, Tried};
+use bitcost_analysis::explain::{Outcome, Proof, Tried};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::harmless;
 use bitcost_model::search::{Decision as Decided, Goal};
 use bitcost_model::settings::options;
-use bitcost_model::units::{DIGITS, counted, decimals};
+use bitcost_model::units::counted;
 use serde::Deserialize;
 
 use crate::block::Block;
@@ -19,25 +19,14 @@ use crate::number;
 /// A cost or a latency that rises by more than this factor, with an interval that excludes no change, is a trap.
 const TRAP: f64 = 1.03;
 
-/// Rates from this on are shown in the next larger unit.
-const THOUSAND: f64 = 1000.0;
-
 /// Changes of a sentence: the one that limits, and the next, as its contrast.
 const TOLD: usize = 2;
 
-/// The rate's unit and its divisor, by the largest rate.
-fn unit(ladder: &Ladder) -> (&'static str, f64) {
-    let rates = ladder.rungs.iter().filter_map(|rung| rung.rate);
-    let most = rates.map(|rate| rate.value).fold(0.0, f64::max);
+fn rate(ladder: &Ladder, rate: &Interval) -> String {
     match ladder.rate_unit() {
-        "Mbit/s" if most >= THOUSAND => ("Gbit/s", THOUSAND),
-        _ if ladder.rate_metric == "transactions_per_second" => ("transactions/s", 1.0),
-        unit => (unit, 1.0),
+        "Mbit/s" => number::throughput(rate),
+        _ => number::known(rate, " transactions/s"),
     }
-}
-
-fn rate(rung: &Rung, divisor: f64) -> Option<Interval> {
-    rung.rate.map(|rate| rate.map(|value| value / divisor))
 }
 
 /// What limits a step, and whether that is proved.
@@ -55,13 +44,12 @@ fn change(rung: &Rung) -> &str {
     label.unwrap_or("-")
 }
 
-/// The table: a row for each step; what limits it is not looked for in a search.
-pub(crate) fn ladder_lines(ladder: &Ladder) -> Lines {
-    let (unit, divisor) = unit(ladder);
-    let mut header = vec!["step", "limited by", "change", unit, ladder.cost_unit()];
+/// The table, with a row for each step, and the lines below it. What limits a step is not looked for in a search.
+pub(crate) fn ladder_blocks(ladder: &Ladder) -> Vec<Block> {
+    let mut header = vec!["step", "limited by", "change", "rate", ladder.cost_unit()];
     let row = |(step, rung): (usize, &Rung)| {
-        let rate = rate(rung, divisor).map(|rate| rate.with_places(decimals(rate.value, DIGITS)));
         let none = || "-".to_owned();
+        let rate = rung.rate.map(|of| rate(ladder, &of));
         vec![
             step.to_string(),
             limited_by(rung),
@@ -75,148 +63,104 @@ pub(crate) fn ladder_lines(ladder: &Ladder) -> Lines {
         header.remove(1);
         rows.iter_mut().for_each(|row| drop(row.remove(1)));
     }
-    Lines::new(header, rows)
+    let mut blocks = vec![Block::Table(String::new(), Lines::new(header, rows))];
+    blocks.extend(notes(ladder));
+    blocks
 }
 
 /// The answer: what all changes together gave, and what limits now.
-pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
-    let mut said = vec![gained(ladder)];
+pub(crate) fn ladder_answer(ladder: &Ladder) -> String {
+    let mut sentences = vec![gained(ladder)];
     let last = ladder.rungs.last().filter(|_| ladder.goal == Goal::Rate);
     let limiter = last.and_then(|rung| rung.limiter.as_ref());
     if let Some(limiter) = limiter.filter(|limiter| !limiter.is_unknown()) {
-        said.push(format!("Limited now by: {limiter}."));
+        sentences.push(format!("Limited now by: {limiter}."));
     }
-    said.extend(of_quota(ladder));
-    said.push(
-        match ladder.end {
-            End::Complete => "No other change that was tried gains 3 % or more.",
-            End::Undecided => {
-                "The runs do not show whether another change gains 3 %; use a longer --budget."
-            }
-            End::Early => "The time ran out before every change was tried; use a longer --budget.",
-        }
-        .to_owned(),
-    );
-    said
-}
-
-/// A quota takes time that no setting of a test returns, whatever makes the work cheaper.
-fn of_quota(ladder: &Ladder) -> Option<String> {
-    let mut limiters = ladder.rungs.iter().filter_map(|rung| rung.limiter.as_ref());
-    let quota = limiters.find(|limiter| limiter.name() == "cpu_quota")?;
-    let cheaper = match ladder.kept().next() {
-        Some(_) => " What was kept needs less of it.",
-        None => "",
+    let end = match (ladder.end, ladder.kept().next()) {
+        (End::Complete, None) => "",
+        (End::Complete, Some(_)) => "No other change that was tried gains 3 % or more.",
+        (End::Undecided, _) => "The runs do not show whether another change gains 3 %.",
+        (End::Early, _) => "The time ran out before every change was tried; use a longer --budget.",
     };
-    Some(format!(
-        "No setting that can be tried from here raises the {quota}: raise cpu.max of its control group.{cheaper}"
-    ))
+    sentences.push(end.to_owned());
+    sentences.join(" ").trim_end().to_owned()
 }
 
 fn gained(ladder: &Ladder) -> String {
-    let (rate_unit, divisor) = unit(ladder);
-    let (verb, unit) = match ladder.goal {
-        Goal::Rate => ("gains", rate_unit),
-        Goal::Cost => ("saves", ladder.cost_unit()),
+    let verb = match ladder.goal {
+        Goal::Rate => "gain",
+        Goal::Cost => "save",
     };
     let changes = match (ladder.cell, ladder.kept().count()) {
         (_, 0) if ladder.end == End::Complete => {
-            return format!("No change that was tried {verb} 3 % or more.");
+            return format!("No change that was tried {verb}s 3 % or more.");
         }
-        (Some(_), 0) => {
-            return "No other options were shown to be 3 % better; those of the test are kept."
-                .to_owned();
-        }
-        (None, 0) => return "No change has been shown to gain 3 % or more yet.".to_owned(),
+        (_, 0) => return format!("No change was shown to {verb} 3 % or more."),
         (Some(_), kept) => change(&ladder.rungs[kept]).to_owned(),
         (None, 1) => "One change".to_owned(),
         (None, kept) => format!("{kept} changes"),
     };
     let figure = |rung: &Rung| match ladder.goal {
-        Goal::Rate => rate(rung, divisor).map(|rate| rate.value),
-        Goal::Cost => rung.cost,
+        Goal::Rate => Some(rate(ladder, &Interval::alone(rung.rate?.value))),
+        Goal::Cost => Some(format!(
+            "{} {}",
+            number::plain(rung.cost?),
+            ladder.cost_unit()
+        )),
     };
     let ends = ladder.rungs.first().zip(ladder.rungs.last());
     match ends.and_then(|(first, last)| figure(first).zip(figure(last))) {
-        Some((before, after)) => {
-            let (before, after) = (number::plain(before), number::plain(after));
-            format!("{changes}: from {before} to {after} {unit}.")
-        }
+        Some((before, after)) => format!("{changes}: from {before} to {after}."),
         None => format!("{changes} kept."),
     }
 }
 
-/// The lines below the table; of a search only with the changes that went into its last round.
-pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<Block> {
-    let is_search = ladder.cell.is_some();
-    let list = |is_open: bool| {
-        let of = ladder.without.iter().filter(|one| {
-            (one.limits == Decision::Open) == is_open && (!is_search || one.blocks > 1)
-        });
-        let words: Vec<String> = of.map(|one| tried(ladder, one)).collect();
-        words.join(", ")
-    };
-    let (mark, restored) = match is_search {
-        true => ("calls", ""),
-        false => ("to keep it", " (now restored)"),
+/// The lines below the table.
+fn notes(ladder: &Ladder) -> Vec<Block> {
+    let without = ladder.without.iter().map(|one| tried(ladder, one));
+    let without: Vec<String> = without.collect();
+    let (mark, restored) = match ladder.cell {
+        Some(_) => ("calls", ""),
+        None => ("to keep it", " (now restored)"),
     };
     let keep: Vec<&str> = ladder.kept().map(|kept| &*kept.keep).collect();
     let keep = (!keep.is_empty()).then(|| (mark, keep.join("; ") + restored));
     let traps = ladder.kept().filter_map(trap).map(|words| ("trap", words));
-    let lists = [
-        ("tried and not kept", list(false)),
-        ("not decided", list(true)),
-    ];
     let untried = not_tried(ladder).into_iter();
-    let caveats = ladder.caveats.iter();
     traps
-        .chain(lists)
+        .chain([("tried and not kept", without.join(", "))])
         .chain(untried.map(|words| ("not tried", words)))
         .chain(keep)
-        .chain(caveats.map(|words| ("caveat", words.clone())))
         .filter(|(_, words)| !words.is_empty())
         .map(|(mark, words)| Block::words(format!("{mark}: {words}")))
         .collect()
 }
 
-/// Changes that were not tried, those with one reason and no command together; of a search their number.
+/// Changes that were not tried, those with one reason together; of a search their number.
 fn not_tried(ladder: &Ladder) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    let mut said = Vec::new();
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for one in &ladder.untried {
-        if let Some(command) = &one.command {
-            said.push(format!("{}: {}; as root: {command}", one.label, one.reason));
-            continue;
-        }
-        match reasons.iter_mut().find(|(reason, _)| *reason == one.reason) {
+        let command = one.command.iter();
+        let as_root = command.map(|command| format!("; as root: {command}"));
+        let why = one.reason.clone() + &as_root.collect::<String>();
+        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
             Some((_, names)) => names.push(&one.label),
-            None => reasons.push((&one.reason, vec![&one.label])),
+            None => reasons.push((why, vec![&one.label])),
         }
     }
-    said.extend(reasons.into_iter().map(|(reason, names)| {
+    let lines = reasons.into_iter().map(|(reason, names)| {
         let names = match ladder.cell {
             Some(_) if names.len() > TOLD => counted(names.len(), "combination"),
             _ => names.join(", "),
         };
         format!("{names}: {reason}")
-    }));
-    said
+    });
+    lines.collect()
 }
 
-/// `+4.1 % [-1.0, 9.2]`.
+/// `+4 % [-1, +9]`.
 fn gain(ratio: &Interval) -> String {
-    let pct = |ratio: f64| 100.0 * (ratio - 1.0);
-    match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => {
-            format!(
-                "{:+.0} % [{:+.0}, {:+.0}]",
-                pct(ratio.value),
-                pct(low),
-                pct(high)
-            )
-        }
-        _ => format!("{:+.0} %", pct(ratio.value)),
-    }
+    number::signed(&ratio.map(|ratio| 100.0 * (ratio - 1.0)), "%", 0)
 }
 
 fn tried(ladder: &Ladder, one: &Tried) -> String {
@@ -258,13 +202,12 @@ fn trap(kept: &Kept) -> Option<String> {
 }
 
 /// The ladder of `improve`, its answer last, where it stays on the screen.
-pub(crate) fn ladder_blocks(ladder: &Ladder, execution: &Findings) -> Vec<Block> {
+pub(crate) fn improved(ladder: &Ladder, execution: &Findings) -> Vec<Block> {
     let title = &execution.summary.study.title;
     let title = title.replacen("bitcost test", "bitcost improve", 1);
     let mut blocks = vec![Block::Title(title), Block::Gap];
-    blocks.push(Block::Table(String::new(), ladder_lines(ladder)));
-    blocks.extend(ladder_paragraphs(ladder));
-    blocks.extend([Block::Gap, Block::words(ladder_sentences(ladder).join(" "))]);
+    blocks.extend(ladder_blocks(ladder));
+    blocks.extend([Block::Gap, Block::words(ladder_answer(ladder))]);
     blocks
 }
 
@@ -288,8 +231,7 @@ pub(crate) fn searches(execution: &Findings) -> Vec<Block> {
         let name = name.map_or(String::new(), |cell| format!("{}: ", cell.name()));
         let mut words = vec![format!("{name}auto: {}", gained(ladder))];
         words.extend(name.is_empty().then(|| again(summary, ladder)));
-        blocks.push(Block::Table(String::new(), ladder_lines(ladder)));
-        blocks.extend(ladder_paragraphs(ladder));
+        blocks.extend(ladder_blocks(ladder));
         blocks.extend(words.into_iter().map(Block::words));
     }
     blocks
@@ -378,7 +320,7 @@ fn elasticity(one: &Tried) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bitcost_analysis::explain::NotTried;
+    use bitcost_analysis::explain::{Decision, NotTried};
     use bitcost_model::conditions::Conditions;
 
     use super::*;
@@ -407,18 +349,14 @@ mod tests {
 
     #[test]
     fn nothing_is_said_to_gain_only_where_that_was_compared() {
-        let mut ladder = Ladder::new(&Conditions::default(), Goal::Rate, Some(0));
-        ladder.rungs.push(rung(1000.0, None));
+        let mut ladder = Ladder::new(&Conditions::default(), Goal::Rate, None);
         for end in [End::Early, End::Undecided] {
             ladder.end = end;
-            assert!(gained(&ladder).contains("were shown"));
-            let mut improved = ladder.clone();
-            improved.cell = None;
-            assert!(gained(&improved).contains("has been shown"));
+            assert_eq!(gained(&ladder), "No change was shown to gain 3 % or more.");
         }
         ladder.end = End::Complete;
         assert_eq!(
-            gained(&ladder),
+            ladder_answer(&ladder),
             "No change that was tried gains 3 % or more."
         );
     }
@@ -444,18 +382,22 @@ mod tests {
         let decision = Decided::Changes(serde_json::json!(ladder));
         assert_eq!(
             search_sentence(&decision).as_deref(),
-            Some("auto: --receive-buffer 48K --send-mode writev: from 1.00 to 3.00 Gbit/s.")
+            Some("auto: --receive-buffer 48K --send-mode writev: from 1.00 Gbit/s to 3.00 Gbit/s.")
         );
-        assert_eq!(
-            ladder_paragraphs(&ladder),
-            [
-                Block::words("tried and not kept: --send-mode writev (+10 %)"),
-                Block::words("not tried: 3 combinations: forbidden"),
-                Block::words("calls: one call; another"),
-            ]
-        );
-        let lines = ladder_lines(&ladder);
-        assert_eq!(lines.header, ["step", "change", "Gbit/s", "µs/KiB"]);
+        let blocks = ladder_blocks(&ladder);
+        let Block::Table(_, lines) = &blocks[0] else {
+            panic!("{blocks:?}");
+        };
+        assert_eq!(lines.header, ["step", "change", "rate", "µs/KiB"]);
         assert_eq!(lines.rows[1].1[1], options);
+        assert_eq!(
+            blocks[1..],
+            [
+                "tried and not kept: --send-mode sendfile (-10 %), --send-mode writev (+10 %)",
+                "not tried: 3 combinations: forbidden",
+                "calls: one call; another",
+            ]
+            .map(Block::words)
+        );
     }
 }

@@ -52,6 +52,16 @@ pub fn known(interval: &Interval, unit: &str) -> String {
     }
 }
 
+/// `12.1 ± 0.6 Gbit/s`: a rate in Mbit/s, in units of 10^3.
+pub fn throughput(mbps: &Interval) -> String {
+    let (scale, unit) = match mbps.value {
+        mbps if mbps >= 1e3 => (1e-3, " Gbit/s"),
+        mbps if mbps >= 1.0 => (1.0, " Mbit/s"),
+        _ => (1e3, " kbit/s"),
+    };
+    known(&mbps.map(|value| value * scale), unit)
+}
+
 /// How much better a metric became: `×1.69 [1.50, 1.80]`; if it was or became 0 there is no ratio,
 /// and a sentence says so.
 pub fn improvement(metric: &str, ratio: &Interval) -> String {

@@ -239,15 +239,7 @@ fn throughput(run: &RunView) -> Option<String> {
     let Some(found) = single_run(run, NAME) else {
         return Some(show_rate(mbps * 1e6));
     };
-    let (scale, unit) = match mbps {
-        mbps if mbps >= 1e3 => (1e-3, " Gbit/s"),
-        mbps if mbps >= 1.0 => (1.0, " Mbit/s"),
-        _ => (1e3, " kbit/s"),
-    };
-    Some(number::known(
-        &found.interval().map(|value| value * scale),
-        unit,
-    ))
+    Some(number::throughput(&found.interval()))
 }
 
 /// `2.62 GB`, in units of 10^3.

@@ -5,7 +5,7 @@ use bitcost_analysis::summary::Summary;
 
 use crate::block::{Block, markdown, text};
 use crate::comparison::comparison;
-use crate::experiment::{ladder_blocks, searches};
+use crate::experiment::{improved, searches};
 use crate::export::{Form, each};
 use crate::layout::NARROW;
 use crate::mesh::{mesh, mesh_sentence};
@@ -48,7 +48,7 @@ const PAGE: u16 = COLUMN * COLUMNS as u16;
 pub fn report(execution: &Findings, is_verbose: bool, width: u16) -> Vec<Block> {
     let (summary, study) = (&execution.summary, &execution.summary.study);
     let ladder = execution.ladder.as_ref();
-    let ladder = ladder.map(|of| ladder_blocks(of, execution));
+    let ladder = ladder.map(|of| improved(of, execution));
     if let Some(blocks) = ladder.as_ref().filter(|_| !is_verbose) {
         return blocks.clone();
     }

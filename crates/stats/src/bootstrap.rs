@@ -7,10 +7,6 @@ use rand_core::{Rng, SeedableRng};
 
 use crate::quantile::quantile_in_place;
 
-/// How much wider an interval must be that settles a question where it is looked at after every
-/// block, so that one of twenty questions is settled wrongly at most.
-pub const LOOKED: f64 = 1.5;
-
 /// Number of resamples for one interval.
 pub(crate) const RESAMPLES: usize = 2000;
 
@@ -56,11 +52,6 @@ impl Interval {
         let low = quantile_in_place(&mut resampled, 0.025);
         let high = quantile_in_place(&mut resampled, 0.975);
         Interval { value, low, high }
-    }
-
-    /// The interval with its bounds this many times as far from the estimate.
-    pub fn widened(&self, factor: f64) -> Interval {
-        self.map(|bound| bound + (factor - 1.0) * (bound - self.value))
     }
 
     /// `1.69 [1.50, 1.80]`, with this many decimals; without brackets where there are no bounds.

@@ -8,9 +8,10 @@ use bitcost_model::record::Role;
 use bitcost_model::search::Goal;
 use bitcost_model::shell::shell_word;
 use bitcost_model::study::LabSpec;
+use bitcost_stats::Interval;
 
 use crate::cells::RunRow;
-use crate::explain::{ExplainedCell, Limiter, Load, Outcome, Proof};
+use crate::explain::{ExplainedCell, Limiter, Load, Tried};
 use crate::metrics::{Metric, metric};
 use crate::summary::Summary;
 
@@ -28,6 +29,9 @@ const MOST_MS: f64 = 2000.0;
 
 /// With more segments retransmitted than this share, a stream loses segments.
 const LOSSY: f64 = 0.001;
+
+/// A cheaper change has at least this share of the unchanged run's rate.
+const SAME_RATE: f64 = 0.97;
 
 /// Warm-up and window of a trial of a search for the rate, for the least cost, and of one that decides, in milliseconds.
 pub(super) const RATE_MS: [u32; 2] = [6, 20];
@@ -48,11 +52,11 @@ pub struct Base {
     pub named: Option<Limiter>,
     /// The limiters that come next.
     pub next: Vec<Limiter>,
-    /// The limiter that experiments prove.
-    pub(super) proved: Option<Limiter>,
+    /// What changes are to make better; absent where they are to show what limits.
+    pub goal: Option<Goal>,
     ends: Vec<EndpointDescription>,
-    /// Whether its options are searched, before any test.
-    is_searched: bool,
+    /// Warm-up and window of a trial, in milliseconds, where its options are searched, before any test.
+    pub(super) trial_ms: Option<[u32; 2]>,
 }
 
 /// Where a command is run.
@@ -98,6 +102,19 @@ pub(super) fn rate_of(
     }
 }
 
+/// How much better a change is, as a ratio over 1; absent where its cost is not known, or the rate not kept. A search
+/// looks for the least cost at any rate.
+pub(super) fn gain(goal: Goal, is_search: bool, tried: &Tried) -> Option<Interval> {
+    let keeps_rate = is_search || tried.rate.value >= SAME_RATE;
+    match goal {
+        Goal::Rate => Some(tried.rate),
+        Goal::Cost => tried
+            .cost
+            .filter(|_| keeps_rate)
+            .map(|of| of.map(f64::recip)),
+    }
+}
+
 impl Base {
     /// A cell, by its number and its used runs, as a test; absent where no run of it is explained.
     pub(crate) fn of_cell(
@@ -135,9 +152,9 @@ impl Base {
             lab: summary.lab.as_deref().cloned(),
             named: Some(verdict.limiter().clone()).filter(|limiter| !limiter.is_unknown()),
             next,
-            proved: explained.proof.as_ref().and_then(Proof::limiter).cloned(),
+            goal: None,
             ends: summary.ends.clone(),
-            is_searched: false,
+            trial_ms: None,
         })
     }
 
@@ -150,27 +167,12 @@ impl Base {
             lab,
             named: None,
             next: Vec::new(),
-            proved: None,
+            goal: Some(conditions.search_for),
             ends: Vec::new(),
-            is_searched: true,
-        }
-    }
-
-    /// Takes what experiments show of its bottleneck.
-    pub fn take(&mut self, proof: &Proof) {
-        if let Outcome::Refuted(found) | Outcome::Found(found) | Outcome::Likely(found, _) =
-            &proof.outcome
-        {
-            self.named = Some(found.clone());
-        }
-        self.proved = proof.limiter().cloned();
-    }
-
-    /// The limiter that is proved; else the one that the counters name, and those that come next.
-    pub(super) fn suspects(&self) -> Vec<&Limiter> {
-        match &self.proved {
-            Some(found) => vec![found],
-            None => self.named.iter().chain(&self.next).collect(),
+            trial_ms: Some(match conditions.search_for {
+                Goal::Rate => RATE_MS,
+                Goal::Cost => COST_MS,
+            }),
         }
     }
 
@@ -190,9 +192,8 @@ impl Base {
         self.load.retransmitted.is_some_and(|share| share > LOSSY)
     }
 
-    /// The conditions of a short run; where it screens, of a shorter one, which compares many changes with less precision.
-    pub fn short(&self, screens: bool) -> Conditions {
-        let times = if screens { 0.5 } else { 1.0 };
+    /// The conditions of a short run.
+    pub fn short(&self) -> Conditions {
         let of_lab = self.lab.as_ref().and_then(|lab| lab.path());
         let of_lab = of_lab.map(|path| path.rtt_us() as f64);
         let rtt_ms = self.load.rtt_us.or(of_lab).unwrap_or(0.0) / 1e3;
@@ -200,21 +201,17 @@ impl Base {
             true => TRANSACTIONS / self.rate * 1e3,
             false => 0.0,
         };
-        let window = (times * WINDOW_MS.max(WINDOW_RTTS * rtt_ms)).max(at_least);
+        let window = WINDOW_MS.max(WINDOW_RTTS * rtt_ms).max(at_least);
         // The rate stands when the congestion control has ended its slow start.
         let ramp_ms = 1e3 * self.load.ramp_s.unwrap_or(0.0);
         let [least, most] = WARMUP_RTTS.map(|trips| WARMUP_MS + trips * rtt_ms);
         let warmup = ramp_ms.clamp(least, most);
-        let [warmup_ms, duration_ms] = match (self.is_searched, self.conditions.search_for) {
-            (false, _) => [warmup, window].map(|ms| ms.min(MOST_MS).round() as u32),
-            (true, _) if !screens => LONG_MS,
-            (true, Goal::Rate) => RATE_MS,
-            (true, Goal::Cost) => COST_MS,
-        };
+        let own_ms = [warmup, window].map(|ms| ms.min(MOST_MS).round() as u32);
+        let [warmup_ms, duration_ms] = self.trial_ms.unwrap_or(own_ms);
         Conditions {
             duration_ms,
             warmup_ms,
-            latency: self.conditions.latency && !self.is_searched,
+            latency: self.conditions.latency && self.trial_ms.is_none(),
             idle_baseline_ms: Some(0),
             stop_bytes: None,
             stop_messages: None,

@@ -79,8 +79,6 @@ pub struct How {
     pub keep: String,
     /// Where root runs the command; absent where the program itself makes the change.
     pub place: Option<Place>,
-    /// Whether it turns on what a host has off, and is therefore decided before anything unusual.
-    pub restores: bool,
     /// The setting that it leaves away, by name.
     pub removes: Option<&'static str>,
 }

@@ -1,5 +1,5 @@
-//! Which changes an experiment takes from the table: for a proof large ones of what is suspected, to improve a test what
-//! relaxes its bottleneck.
+//! Which changes an experiment takes from the table: large ones of what is suspected, of which only those that relax make a
+//! test better.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl Offers {
     }
 }
 
-/// The stages of a proof.
+/// The stages of an experiment.
 pub(super) const STAGES: usize = 3;
 
 /// An endpoint that is busy for this share of the time may gain by calls that need less CPU time.
@@ -80,9 +80,9 @@ const FIRST: usize = 2;
 const OF_ONE: [&str; 3] = [LARGER_RECEIVE, LARGER_SEND, CONGESTION];
 const SHARED: [&str; 4] = [SENDER_CPU, RECEIVER_CPU, PATH_RATE, SEGMENTS];
 
-/// The changes of a stage of a proof whose labels are not among those `done` before: those of the limiter that the counters
-/// name, and more flows; those of what comes next, and what one connection may lack where more of them `gain`, else what
-/// all share; all others.
+/// The changes of a stage of an experiment whose labels are not among those `done` before: those of the limiter that the
+/// counters name, and more flows; those of what comes next, and what one connection may lack where more of them `gain`,
+/// else what all share; all others. For the least cost all are of one stage.
 pub(super) fn of_stage(
     base: &Base,
     (stage, gain): (usize, bool),
@@ -90,15 +90,13 @@ pub(super) fn of_stage(
     possible: Possible,
 ) -> Offers {
     let named = base.named.as_ref();
-    let is_busy = base
-        .load
-        .busy
-        .into_iter()
-        .flatten()
-        .any(|share| share >= BUSY);
+    let is_for_cost = base.goal == Some(Goal::Cost);
+    let mut busy = base.load.busy.into_iter().flatten();
+    let needs_cpu = is_for_cost || busy.any(|share| share >= BUSY);
     // Smaller segments tell whether a path limits bits or packets.
     let of_path = named.is_some_and(Limiter::is_on_the_path);
     let is_in = |row: &Row| match stage {
+        _ if is_for_cost => true,
         0 => {
             let is_own = named.is_some_and(|named| row.is_of(named));
             row.name == FLOWS || is_own || (of_path && row.name == SEGMENTS)
@@ -111,11 +109,13 @@ pub(super) fn of_stage(
     };
     let is_of_cost = |row: &Row| row.of.iter().all(|name| OF_COST.contains(name));
     let mut offers = Offers::default();
-    for row in CHANGES.iter().filter(|row| is_in(row)) {
+    let rows = CHANGES.iter().filter(|row| is_in(row));
+    for row in rows.filter(|row| row.relaxes() || base.goal.is_none()) {
         // Each flow has the rate that is requested.
-        let is_paced = row.name == FLOWS && requested(&base.conditions).is_some();
+        let keeps_rate = is_for_cost || requested(&base.conditions).is_some();
+        let is_paced = row.name == FLOWS && keeps_rate;
         let is_cheaper = row.relaxes() && is_of_cost(row) && row.name != WAITING;
-        if !(is_paced || is_cheaper && !is_busy) {
+        if !(is_paced || is_cheaper && !needs_cpu) {
             for offer in of_sizes(row, row.offers(base)) {
                 offers.add(row, offer, (base, done), possible);
             }
@@ -161,39 +161,5 @@ fn of_sizes(row: &Row, mut offers: Vec<Offer>) -> Vec<Offer> {
         let place = place.next();
         !is_size(offer) || place == taken
     });
-    offers
-}
-
-/// The changes of a stage of a step: of the first, those of the bottleneck; of the second, all others. `done` has the
-/// labels of what was tried without gain at the same bottleneck.
-pub fn relaxing(
-    base: &Base,
-    goal: Goal,
-    stage: usize,
-    done: &[String],
-    possible: Possible,
-) -> Offers {
-    let suspects = base.suspects();
-    let is_own = |row: &Row| match goal {
-        Goal::Cost => row.of.iter().any(|name| OF_COST.contains(name)),
-        Goal::Rate => suspects.is_empty() || suspects.iter().any(|one| row.is_of(one)),
-    };
-    let mut offers = Offers::default();
-    for row in &CHANGES {
-        // Each flow has the rate that is kept: with more of them the rate is another one.
-        let keeps_rate = goal == Goal::Cost || requested(&base.conditions).is_some();
-        let is_other_rate = keeps_rate && row.name == FLOWS;
-        if row.relaxes() && !is_other_rate && is_own(row) == (stage == 0) {
-            for offer in row.offers(base) {
-                offers.add(row, offer, (base, done), possible);
-            }
-        }
-    }
-    // Those of the bottleneck itself come before those of what is next.
-    if let Some(named) = suspects.first() {
-        offers
-            .changes
-            .sort_by_key(|change| !change.row.is_of(named));
-    }
     offers
 }

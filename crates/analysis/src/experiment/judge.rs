@@ -1,10 +1,11 @@
-//! From the runs of a proof to what they prove.
+//! From the runs of an experiment to what they prove, or to what makes the test better.
 
+use bitcost_model::search::Goal;
 use bitcost_stats::median;
 
-use super::base::Base;
+use super::base::{Base, gain};
 use super::change::{CONGESTION, Change, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
-use super::round::{Round, UNCHANGED};
+use super::round::{Round, Run, UNCHANGED};
 use super::tighten::BUSY;
 use crate::explain::{Decision, Limiter, NotTried, ON_THE_PATH, Outcome, Proof, Tried, limiter};
 
@@ -12,7 +13,10 @@ use crate::explain::{Decision, Limiter, NotTried, ON_THE_PATH, Outcome, Proof, T
 pub(super) const PAIRS: u32 = 4;
 
 /// What relaxes a limit makes a test faster at least by this factor.
-const FASTER: f64 = 1.15;
+pub(super) const FASTER: f64 = 1.15;
+
+/// The least gain that is worth a change, as a ratio.
+pub(super) const WORTH: f64 = 1.03;
 
 /// A resource limits where the throughput follows more of its change than this share; two that share a limit have about
 /// a half each, and what does not limit has none.
@@ -33,7 +37,7 @@ const HALF: f64 = 0.5;
 /// The least rate of unchanged short runs ÷ that of the test: slower ones may have another bottleneck.
 const LIKE_THE_TEST: f64 = 0.67;
 
-/// The least and the greatest rate of what is unchanged.
+/// The least and the greatest figure of what is unchanged.
 struct Range {
     least: f64,
     most: f64,
@@ -49,6 +53,8 @@ impl Range {
 pub(super) struct Seen<'a> {
     pub change: &'a Change,
     pub tried: Tried,
+    /// How many times as good it is as what is unchanged.
+    pub gain: f64,
     /// Its effect ÷ the least one that counts; over 1 it stands out.
     effect: f64,
     /// Whether each of its runs is outside of the range of what is unchanged, on the side of its effect.
@@ -66,10 +72,13 @@ impl Seen<'_> {
         self.change.is_of_flows()
     }
 
-    /// Its gain, of what relaxes.
-    pub fn gain(&self) -> Option<f64> {
-        let relaxes = self.change.row.relaxes();
-        relaxes.then_some(self.tried.rate.value)
+    pub fn relaxes(&self) -> bool {
+        self.change.row.relaxes()
+    }
+
+    /// Whether it may be worth a change, and its runs do not tell.
+    pub fn may_gain(&self) -> bool {
+        self.tried.limits == Decision::Open && self.effect >= 1.0
     }
 }
 
@@ -90,14 +99,14 @@ impl<'a> Judged<'a> {
     /// `untried` is what was not tried.
     pub fn of(base: &'a Base, rounds: &[&'a Round], untried: &[NotTried]) -> Judged<'a> {
         let unchanged = rounds.iter().flat_map(|round| round.results(UNCHANGED));
-        let rates: Vec<f64> = unchanged.map(|run| run.rate).collect();
+        let figures: Vec<f64> = unchanged.filter_map(|run| figure(base, run)).collect();
         let mut judged = Judged {
             base,
-            range: range(base, &rates),
+            range: range(base, &figures),
             seen: Vec::new(),
             untried: untried.to_vec(),
             blocks: rounds.iter().map(|round| round.blocks()).sum(),
-            unsound: unsound(base, &rates),
+            unsound: unsound(base, &figures),
             is_contradicted: false,
         };
         for change in rounds.iter().flat_map(|round| &round.changes) {
@@ -135,9 +144,12 @@ impl<'a> Judged<'a> {
         let range = self.range.as_ref()?;
         let moved = moved(change, pool);
         let gives = change.gives();
-        let is_faster = one.rate.value >= FASTER;
+        let least = self.base.goal.map_or(FASTER, |_| WORTH);
+        let gain = gain(self.base.goal.unwrap_or_default(), false, &one);
+        let gain = gain.map_or(0.0, |gain| gain.value);
+        let is_better = gain >= least;
         match moved {
-            Some(times) if times < MOVED && !(gives && is_faster) => {
+            Some(times) if times < MOVED && !(gives && is_better) => {
                 return Some(Err("the counters do not show the change".to_owned()));
             }
             None if !gives => return Some(Err("the counters do not show the change".to_owned())),
@@ -153,10 +165,10 @@ impl<'a> Judged<'a> {
                 )));
             }
             Some(of) => of.value / FOLLOWS,
-            None => one.rate.value.ln() / FASTER.ln(),
+            None => gain.ln() / least.ln(),
         };
         let is_apart = pool.results(1).all(|run| match gives {
-            true => run.rate > range.most,
+            true => figure(self.base, run) > Some(range.most),
             false => run.rate < range.least,
         });
         let stands_still = range.factor() < FASTER;
@@ -174,6 +186,7 @@ impl<'a> Judged<'a> {
         Some(Ok(Seen {
             change,
             tried,
+            gain,
             effect,
             is_apart,
         }))
@@ -314,12 +327,12 @@ impl<'a> Judged<'a> {
             .iter()
             .filter(|one| !one.is_of_flows() && one.tried.limits == Decision::DoesNot);
         let without: Vec<&&Seen> = without.collect();
-        let refutes = without.iter().any(|one| one.gain().is_some());
+        let refutes = without.iter().any(|one| one.relaxes());
         // Where more of a resource was read back and gains nothing, less of it is another limit.
         let is_ample = without.iter().any(|one| one.change.row.grows.is_some());
         let mut proving = own.iter().filter(|one| match one.is_of_flows() {
             true => limits(one) && without.is_empty(),
-            false => limits(one) && (one.gain().is_some() || !is_ample),
+            false => limits(one) && (one.relaxes() || !is_ample),
         });
         let has = |name| self.has(name, Decision::Limits);
         let of_packets = limiter("packets_per_second", ON_THE_PATH);
@@ -356,7 +369,7 @@ impl<'a> Judged<'a> {
             .find(|one| one.tried.limits == Decision::Limits)
         {
             let changed = &one.tried.changed;
-            let is = one.gain().map_or("slower", |_| "faster");
+            let is = if one.relaxes() { "faster" } else { "slower" };
             return Outcome::Undecided(format!(
                 "it is {is} with {changed}, which does not say what limits it"
             ));
@@ -380,7 +393,7 @@ impl<'a> Judged<'a> {
         if self.seen.is_empty() {
             return Outcome::Undecided("nothing could be changed from here".to_owned());
         }
-        let tried = self.seen.iter().filter(|one| one.gain().is_some());
+        let tried = self.seen.iter().filter(|one| one.relaxes());
         let labels: Vec<&str> = tried.map(|one| &*one.tried.label).collect();
         let because = match labels.is_empty() {
             true => "throughput follows nothing that can be taken away from here".to_owned(),
@@ -406,8 +419,8 @@ impl<'a> Judged<'a> {
             _ => one.is_contender() && one.tried.blocks > 1,
         };
         let gains = self.seen.iter().filter(is_sure);
-        let gains = gains.filter_map(|one| Some((one.gain()?, one)));
-        gains.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, one)| one)
+        let gains = gains.filter(|one| one.relaxes());
+        gains.max_by(|a, b| a.gain.total_cmp(&b.gain))
     }
 
     /// Whether a limiter is proved or found.
@@ -434,16 +447,28 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The rates of what is unchanged: those of the short runs, as far around them as parts of the test were from its mean, and
-/// that of the test.
-fn range(base: &Base, rates: &[f64]) -> Option<Range> {
-    let middle = median(rates)?;
+/// What a run is judged by, more of which is better: its rate, or what it does in a time of the CPUs.
+pub(super) fn figure(base: &Base, run: &Run) -> Option<f64> {
+    match base.goal {
+        Some(Goal::Cost) => run.cost.map(f64::recip),
+        _ => Some(run.rate),
+    }
+}
+
+/// The figures of what is unchanged: those of the short runs; of rates also as far around them as parts of the test were
+/// from its mean, and that of the test.
+fn range(base: &Base, figures: &[f64]) -> Option<Range> {
+    let middle = median(figures)?;
+    if base.goal == Some(Goal::Cost) {
+        let [least, most] = [f64::min, f64::max].map(|of| figures.iter().copied().fold(middle, of));
+        return Some(Range { least, most });
+    }
     // Between transactions at a requested rate nothing is carried.
     let has_pauses = base.conditions.transaction_rate.is_some();
     let spread = base.load.spread.filter(|_| !has_pauses);
     let [least, most] = spread.unwrap_or([1.0, 1.0]);
     let parts = [least * middle, most * middle, base.rate];
-    let all = || rates.iter().chain(&parts).copied();
+    let all = || figures.iter().chain(&parts).copied();
     Some(Range {
         least: all().fold(middle, f64::min),
         most: all().fold(middle, f64::max),

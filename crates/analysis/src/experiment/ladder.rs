@@ -1,56 +1,22 @@
-//! The ladder of what makes a test faster or cheaper: its steps, each with what limited it and the change that led to it,
+//! The ladder of what makes a test faster or cheaper: its steps, each with what limits it and the change that led to it,
 //! and what was tried. The log has it as it was decided.
 
 use bitcost_model::Invalid;
+use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::Plan;
 use bitcost_model::search::{Changes, Goal};
 use bitcost_model::settings::apply;
 use bitcost_stats::Interval;
 use serde::{Deserialize, Serialize};
 
-use crate::explain::{Limiter, NotTried, Tried};
+use super::base::{Base, gain, rate_metric};
+use super::change::Change;
+use super::judge::FASTER;
+use super::proving::Proving;
+use super::round::cost_of;
+use crate::explain::{Decision, ExplainedCell, Limiter, NotTried, Tried};
+use crate::findings::Findings;
 use crate::metrics::metric;
-
-/// The most blocks of a round that drops the losers of many changes.
-pub const SCREENING_BLOCKS: u32 = 2;
-
-/// The most changes that go into the round that decides.
-pub const FINALISTS: usize = 3;
-
-/// The fewest blocks by which a change is kept, unless its gain is large, and the most that are made for it.
-pub const BLOCKS_LEAST: u32 = 3;
-/// See [`BLOCKS_LEAST`].
-pub const BLOCKS_MOST: u32 = 12;
-
-/// A cheaper change has at least this share of the unchanged run's rate.
-const SAME_RATE: f64 = 0.97;
-
-/// What changes are tried for.
-#[derive(Clone, Copy, Debug)]
-pub struct Aim {
-    pub goal: Goal,
-    /// Whether it is a search, which chooses by few short runs what costs nothing, at any rate.
-    pub is_search: bool,
-}
-
-impl Aim {
-    /// How much better a change is, as a ratio over 1; absent where the rate is not kept.
-    pub(super) fn gain(self, tried: &Tried) -> Option<Interval> {
-        let keeps_rate = self.is_search || tried.rate.value >= SAME_RATE;
-        match self.goal {
-            Goal::Rate => Some(tried.rate),
-            Goal::Cost => tried
-                .cost
-                .filter(|_| keeps_rate)
-                .map(|of| of.map(f64::recip)),
-        }
-    }
-
-    /// The same without its interval; 0 where it cannot be compared.
-    pub(super) fn value(self, tried: &Tried) -> f64 {
-        self.gain(tried).map_or(0.0, |gain| gain.value)
-    }
-}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ladder {
@@ -68,18 +34,10 @@ pub struct Ladder {
     /// Changes that were tried at the last step, and not kept.
     #[serde(rename = "not_kept")]
     pub without: Vec<Tried>,
-    /// Changes that were not tried, of all steps.
+    /// Changes that were not tried at the last step.
     #[serde(rename = "not_tried")]
     pub untried: Vec<NotTried>,
-    /// What may change how it is read, a sentence each.
-    pub caveats: Vec<String>,
     pub end: End,
-    /// The labels of what the present step has to try.
-    #[serde(skip)]
-    pub(super) offered: Vec<String>,
-    /// The labels of all changes that were tried.
-    #[serde(skip)]
-    pub(super) seen: Vec<String>,
 }
 
 bitcost_model::words! {
@@ -88,7 +46,7 @@ bitcost_model::words! {
     pub enum End {
         /// Everything that can be tried was tried, and nothing gains.
         Complete = "complete",
-        /// A change may gain, and the blocks do not decide it.
+        /// A change may gain, and the runs do not decide it.
         Undecided = "undecided",
         /// The budget ended, or the user stopped it, before everything was tried.
         Early = "early",
@@ -100,7 +58,7 @@ pub struct Rung {
     /// What limits it; absent where it is not known.
     #[serde(flatten)]
     pub limiter: Option<Limiter>,
-    /// Whether experiments prove the limiter: less of its resource, or the change that relaxed it.
+    /// Whether the change that relaxed it proves the limiter.
     pub is_proved: bool,
     /// The change that led to it; absent for the first step.
     pub change: Option<Kept>,
@@ -123,21 +81,65 @@ pub struct Kept {
 }
 
 impl Ladder {
-    pub fn aim(&self) -> Aim {
-        Aim {
-            goal: self.goal,
-            is_search: self.cell.is_some(),
+    /// A ladder with the step that has no change, of which nothing is known yet.
+    pub fn new(conditions: &Conditions, goal: Goal, cell: Option<usize>) -> Ladder {
+        Ladder {
+            cell,
+            goal,
+            rate_metric: rate_metric(conditions).map_or_else(String::new, |of| of.name.to_owned()),
+            rungs: vec![Rung::default()],
+            without: Vec::new(),
+            untried: Vec::new(),
+            end: End::Early,
         }
     }
 
-    /// How much better a change is, as a ratio over 1, without an interval where blocks are too few to bound it; absent
-    /// where the rate is not kept.
+    /// Takes what the test of the last step shows.
+    pub fn tested(&mut self, test: &Findings, base: &Base) {
+        let Some((rung, cell)) = self.rungs.last_mut().zip(test.summary.cells.first()) else {
+            return;
+        };
+        let explained = test.explanation.cells.first();
+        let verdict = explained.and_then(ExplainedCell::verdict);
+        rung.limiter = verdict.map(|verdict| verdict.limiter().clone());
+        // Of transactions at a requested rate it is how many would follow one another.
+        let has_pauses = base.conditions.transaction_rate.is_some();
+        let figure = cell.figure(&self.rate_metric).filter(|_| !has_pauses);
+        rung.rate = Some(figure.unwrap_or_else(|| Interval::alone(base.rate)));
+        rung.cost = cost_of(&base.conditions, |name| Some(cell.figure(name)?.value));
+    }
+
+    /// Takes what was tried at the last step.
+    pub fn take(&mut self, proving: &Proving) {
+        let proof = proving.proof();
+        (self.without, self.untried) = (proof.tried, proof.untried);
+        self.end = proving.end();
+    }
+
+    /// Keeps a change, which leads to the next step.
+    pub fn keep(&mut self, change: &Change, tried: Tried) {
+        self.without.retain(|one| one.label != tried.label);
+        if let Some(rung) = self.rungs.last_mut() {
+            let is_of = |limiter: &Limiter| !change.is_of_flows() && change.row.is_of(limiter);
+            rung.is_proved = tried.rate.value >= FASTER && rung.limiter.as_ref().is_some_and(is_of);
+        }
+        self.rungs.push(Rung {
+            change: Some(Kept {
+                keep: change.how.kept(),
+                needs_root: change.how.place.is_some(),
+                settings: change.how.settings.clone(),
+                tried: Tried {
+                    limits: Decision::Limits,
+                    ..tried
+                },
+            }),
+            ..Rung::default()
+        });
+    }
+
+    /// How much better a change is, as a ratio over 1; absent where the rate is not kept.
     pub fn gain(&self, tried: &Tried) -> Option<Interval> {
-        let gain = self.aim().gain(tried)?;
-        Some(match is_bounded(tried) {
-            true => gain,
-            false => Interval::alone(gain.value),
-        })
+        gain(self.goal, self.cell.is_some(), tried)
     }
 
     /// The changes that were kept.
@@ -167,9 +169,4 @@ impl Ladder {
             false => "µs/KiB",
         }
     }
-}
-
-/// Whether a round with enough blocks had a change.
-pub(super) fn is_bounded(tried: &Tried) -> bool {
-    tried.blocks > SCREENING_BLOCKS
 }

@@ -1,12 +1,14 @@
-//! A proof while it is made: which changes are tried next. First large ones of what is suspected, once each; those with an
-//! effect alternate with the unchanged test until that is proved.
+//! An experiment while it is made: which changes are tried next. First large ones of what is suspected, once each; those
+//! with an effect alternate with the unchanged test until that is proved. Where the test is to be better, only changes that
+//! relax are tried, until one of them gains.
 
 use super::base::Base;
-use super::change::{Change, How, REQUESTED_RATE};
+use super::change::{Change, REQUESTED_RATE};
 use super::choose::{Possible, STAGES, of_stage};
 use super::judge::{Judged, PAIRS, Seen};
+use super::ladder::End;
 use super::round::Round;
-use crate::explain::{NotTried, Outcome, Proof};
+use crate::explain::{NotTried, Outcome, Proof, Tried};
 
 /// The most changes of a round that tries each of them once: of few the first that gains needs no others.
 const BATCH: usize = 2;
@@ -23,12 +25,13 @@ pub struct Proving<'a> {
 }
 
 impl<'a> Proving<'a> {
-    pub fn new(base: &'a Base) -> Proving<'a> {
+    /// `done` has the labels of changes that are not tried.
+    pub fn new(base: &'a Base, done: Vec<String>) -> Proving<'a> {
         Proving {
             base,
             rounds: Vec::new(),
             untried: Vec::new(),
-            done: Vec::new(),
+            done,
             left: Vec::new(),
             stage: 0,
         }
@@ -37,12 +40,13 @@ impl<'a> Proving<'a> {
     /// The changes of the next round and its most blocks, where time is left for so many runs; absent where something is
     /// proved, or all was tried.
     pub fn next(&mut self, runs: usize, possible: Possible) -> Option<(Vec<Change>, u32)> {
-        if self.base.stands_still() {
+        let improves = self.base.goal.is_some();
+        if self.base.stands_still() && !improves {
             return None;
         }
         let judged = self.judged(None);
         let is_faster = judged.fastest().is_some();
-        let is_proved = judged.proves();
+        let is_proved = if improves { is_faster } else { judged.proves() };
         if judged.is_contradicted {
             return None;
         }
@@ -55,10 +59,12 @@ impl<'a> Proving<'a> {
         }
         // More flows are faster whatever holds one of them, and less of a resource does not say what helps: what does comes
         // first where there is time. An application has no more than the rate that it requests.
-        let is_late = (self.stage > 1 && self.left.is_empty()) || runs < BATCH + 2 * PAIRS as usize;
-        let is_answer = |one: &&Seen| match one.gain() {
-            Some(_) => !one.is_of_flows(),
-            None => one.change.name() == REQUESTED_RATE && one.change.is_own(self.base),
+        let late = if improves { STAGES } else { 2 };
+        let is_late =
+            (self.stage >= late && self.left.is_empty()) || runs < BATCH + 2 * PAIRS as usize;
+        let is_answer = |one: &&Seen| match one.relaxes() {
+            true => !one.is_of_flows(),
+            false => one.change.name() == REQUESTED_RATE && one.change.is_own(self.base),
         };
         if let Some(one) = contender(&judged.seen).filter(|one| is_late || is_answer(one)) {
             return Some((vec![one.change.clone()], PAIRS - one.tried.blocks));
@@ -85,9 +91,26 @@ impl<'a> Proving<'a> {
         contender(&self.judged(Some(round)).seen).is_none()
     }
 
-    /// The change that made the test fastest.
-    pub fn fastest(&self) -> Option<How> {
-        Some(self.judged(None).fastest()?.change.how.clone())
+    /// The change that made the test fastest, or cheapest.
+    pub fn fastest(&self) -> Option<(Change, Tried)> {
+        let judged = self.judged(None);
+        let one = judged.fastest()?;
+        Some((one.change.clone(), one.tried.clone()))
+    }
+
+    /// Whether everything was tried, and nothing gains.
+    pub fn end(&self) -> End {
+        let judged = self.judged(None);
+        match judged.seen.iter().any(Seen::may_gain) {
+            _ if self.is_over() || judged.fastest().is_some() => End::Early,
+            true => End::Undecided,
+            false => End::Complete,
+        }
+    }
+
+    /// Whether the time was over before everything was tried.
+    fn is_over(&self) -> bool {
+        self.stage < STAGES || !self.left.is_empty()
     }
 
     /// What is shown so far.
@@ -99,8 +122,7 @@ impl<'a> Proving<'a> {
         let later = self.left.iter();
         let later = later.map(|one| one.how.untried("no time was left for it"));
         proof.untried.extend(later);
-        let is_over = self.stage < STAGES || !self.left.is_empty();
-        if is_over && matches!(proof.outcome, Outcome::Likely(..)) {
+        if self.is_over() && matches!(proof.outcome, Outcome::Likely(..)) {
             let why = "the time was over before all was tried";
             proof.outcome = Outcome::Undecided(why.to_owned());
         }
@@ -118,11 +140,10 @@ impl<'a> Proving<'a> {
 /// flows.
 fn contender<'a, 'b>(seen: &'b [Seen<'a>]) -> Option<&'b Seen<'a>> {
     let contenders = || seen.iter().filter(|one| one.is_contender());
-    let rate = |one: &&Seen| one.tried.rate.value;
-    let gains = contenders().filter(|one| one.gain().is_some() && !one.is_of_flows());
-    let gains = gains.max_by(|a, b| rate(a).total_cmp(&rate(b)));
-    let less = contenders().filter(|one| one.gain().is_none());
-    let less = less.min_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let gains = contenders().filter(|one| one.relaxes() && !one.is_of_flows());
+    let gains = gains.max_by(|a, b| a.gain.total_cmp(&b.gain));
+    let less = contenders().filter(|one| !one.relaxes());
+    let less = less.min_by(|a, b| a.gain.total_cmp(&b.gain));
     gains
         .or(less)
         .or_else(|| contenders().find(|one| one.is_of_flows()))

@@ -8,11 +8,9 @@ use bitcost_model::shell::shell_word;
 
 use super::base::Base;
 use super::change::Offer;
+use super::judge::WORTH;
 use super::table::CHANGES;
 use crate::explain::{ExplainedCell, MTU_BLACK_HOLE, Remedy, Tried, WINDOW_OF_ROUTE};
-
-/// The least gain that is one, as a ratio.
-const WORTH: f64 = 1.03;
 
 /// The least gain in this many pairs of runs that is one.
 const MUCH: f64 = 1.2;

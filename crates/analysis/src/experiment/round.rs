@@ -1,29 +1,21 @@
 //! A round: the runs of some changes, interleaved with unchanged ones, and what they show of each change.
 
-use std::cmp::Reverse;
 use std::time::Duration;
 
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::record::{EndpointRecord, ThreadKind};
-use bitcost_stats::{Interval, LOOKED, Scale, change, median, median_interval, paired_change};
+use bitcost_stats::{Interval, Scale, change, median, median_interval, paired_change};
 
 use super::base::{Side, rate_of};
 use super::change::{Change, Kind};
-use super::ladder::{Aim, BLOCKS_LEAST, FINALISTS, SCREENING_BLOCKS};
 use crate::explain::{Decision, Load, Tried};
 use crate::log::{PlaceFacts, left_out, not_in_effect};
 use crate::metrics::{RunView, cpu, figure_of};
 
 /// The shortest window, in milliseconds, whose time the ticks of a CPU attribute to an endpoint.
 const TICKS_MS: u32 = 100;
-
-/// The least gain that is worth a change, as a ratio.
-const WORTH: f64 = 1.03;
-
-/// Where the interval of a gain excludes less than this ratio, fewer blocks are enough: runs that do not differ vary less.
-const LARGE: f64 = 2.0;
 
 /// The transactions that an unchanged short run has at least: one more or less is no difference of its rate.
 const FEWEST: f64 = 8.0;
@@ -135,22 +127,6 @@ impl Round {
         }
     }
 
-    /// The changes with a result, in their order; with the reason of each that has none. `aim` is what they are tried for.
-    pub fn tried(&self, aim: Aim) -> (Vec<Tried>, Vec<(&Change, String)>) {
-        let (mut found, mut failed) = (Vec::new(), Vec::new());
-        for (place, change) in (1..).zip(&self.changes) {
-            match self.of_change(place) {
-                Some(Ok(one)) => found.push(Tried {
-                    limits: gains(&one, aim),
-                    ..one
-                }),
-                Some(Err(why)) => failed.push((change, why)),
-                None => {}
-            }
-        }
-        (found, failed)
-    }
-
     /// What a change shows, or why it has no result; absent before its first run.
     pub(super) fn of_change(&self, place: usize) -> Option<Result<Tried, String>> {
         let change = &self.changes[place - 1];
@@ -233,149 +209,4 @@ fn short_cost(view: &RunView) -> Option<f64> {
         false => ends.into_iter().map(cpu::busy_cpus).sum(),
     };
     Some(8192.0 * cpus? / figure_of(view, "throughput_mbps").filter(|mbps| *mbps > 0.0)?)
-}
-
-/// Whether a change gains what it is worth, with an interval that excludes no gain, and of few blocks one that is not
-/// large; or its interval excludes such a gain. Few blocks rank, and do not bound. The interval of a search counts as it is.
-fn gains(tried: &Tried, aim: Aim) -> Decision {
-    let (widened, large) = match aim.is_search {
-        true => (1.0, 1.0),
-        false => (LOOKED, LARGE),
-    };
-    let seen = aim.gain(tried).map(|gain| gain.widened(widened));
-    let excluded = match tried.blocks < BLOCKS_LEAST {
-        true => large,
-        false => 1.0,
-    };
-    let is_gain = aim.value(tried) >= WORTH && seen.and_then(|seen| seen.low) > Some(excluded);
-    let is_none = match tried.blocks > SCREENING_BLOCKS {
-        true => seen.is_none_or(|seen| seen.high.is_some_and(|high| high < WORTH)),
-        false => aim.value(tried) < WORTH,
-    };
-    match (is_gain, is_none) {
-        (true, _) => Decision::Limits,
-        (false, true) => Decision::DoesNot,
-        (false, false) => Decision::Open,
-    }
-}
-
-/// The changes that go on after a round that drops losers: the best ones with at least half of the gain of the best.
-pub fn screened(found: &[Tried], aim: Aim) -> Vec<String> {
-    let mut ranked: Vec<&Tried> = found.iter().filter(|one| aim.value(one) > 1.0).collect();
-    // Of equal changes those that come first in the table, which are the smaller ones.
-    ranked.sort_by_key(|one| Reverse((aim.value(one).ln() / WORTH.ln()) as i64));
-    let best = ranked.first().map_or(1.0, |one| aim.value(one));
-    ranked.retain(|one| aim.value(one).ln() >= best.ln() / 2.0);
-    ranked.truncate(FINALISTS);
-    ranked.into_iter().map(|one| one.label.clone()).collect()
-}
-
-/// Whether more blocks of a round would change nothing: the best change gains, or none does.
-pub fn is_decided(round: &Round, aim: Aim) -> bool {
-    let (found, _) = round.tried(aim);
-    let has_least = found.iter().any(|one| one.blocks >= BLOCKS_LEAST);
-    let best = found
-        .iter()
-        .max_by(|a, b| aim.value(a).total_cmp(&aim.value(b)));
-    best.is_some_and(|one| one.limits == Decision::Limits)
-        || (has_least && found.iter().all(|one| one.limits == Decision::DoesNot))
-}
-
-/// The blocks that are planned to decide about changes of which this is known.
-pub fn blocks_planned(found: &[Tried], aim: Aim) -> u32 {
-    let best = found.iter().map(|one| aim.value(one)).fold(0.0, f64::max);
-    match best >= LARGE * LARGE {
-        true => BLOCKS_LEAST - 1,
-        false => BLOCKS_LEAST,
-    }
-}
-
-/// The change that a round keeps: of those that gain, the first in the order of its levels that is as good as the best one.
-pub(super) fn winner(found: &[Tried], aim: Aim) -> Option<&Tried> {
-    let kept = found.iter().filter(|one| one.limits == Decision::Limits);
-    first_of_best(kept, aim)
-}
-
-/// The first change that is as good as the best one, within what a change is worth.
-pub(super) fn first_of_best<'a>(
-    mut all: impl Iterator<Item = &'a Tried> + Clone,
-    aim: Aim,
-) -> Option<&'a Tried> {
-    let values = all.clone().map(|one| aim.value(one));
-    let best = values.fold(0.0, f64::max);
-    all.find(|one| aim.value(one) * WORTH >= best)
-}
-
-/// Whether the run was not better with a change.
-pub fn is_loser(tried: &Tried, aim: Aim) -> bool {
-    aim.value(tried) <= 1.0
-}
-
-#[cfg(test)]
-mod tests {
-    use bitcost_model::search::Goal;
-
-    use super::*;
-
-    const RATE: Aim = Aim {
-        goal: Goal::Rate,
-        is_search: false,
-    };
-    const COST: Aim = Aim {
-        goal: Goal::Cost,
-        ..RATE
-    };
-
-    fn one(label: &str, rate: f64, cost: f64, blocks: u32, aim: Aim) -> Tried {
-        let about = |value: f64| Interval {
-            value,
-            low: Some(value * 0.99),
-            high: Some(value * 1.01),
-        };
-        let one = Tried {
-            label: label.to_owned(),
-            changed: label.to_owned(),
-            rate: about(rate),
-            cost: Some(about(cost)),
-            background: None,
-            elasticity: None,
-            limits: Decision::Open,
-            blocks,
-        };
-        Tried {
-            limits: gains(&one, aim),
-            ..one
-        }
-    }
-
-    #[test]
-    fn smallest_of_equal_changes_is_kept() {
-        let found = [
-            one("a little", 1.01, 1.0, 4, RATE),
-            one("2 times", 1.49, 1.0, 4, RATE),
-            one("4 times", 1.5, 1.0, 4, RATE),
-        ];
-        assert_eq!(winner(&found, RATE).expect("one gains").label, "2 times");
-        assert_eq!(screened(&found, RATE), ["2 times", "4 times"]);
-        let early = [one("2 times", 1.5, 1.0, BLOCKS_LEAST - 1, RATE)];
-        assert_eq!(winner(&early, RATE), None, "too few blocks");
-        let large = [one("20 times", 20.0, 1.0, BLOCKS_LEAST - 1, RATE)];
-        assert!(winner(&large, RATE).is_some(), "enough blocks for so much");
-        assert!(blocks_planned(&large, RATE) < blocks_planned(&early, RATE));
-    }
-
-    #[test]
-    fn cheaper_change_keeps_the_rate() {
-        let found = |aim| {
-            [
-                one("slow", 0.9, 0.5, 4, aim),
-                one("cheap", 1.0, 0.8, 4, aim),
-            ]
-        };
-        let cheaper = found(COST);
-        let won = winner(&cheaper, COST).expect("one is cheaper");
-        assert_eq!(won.label, "cheap");
-        assert_eq!(cheaper[0].limits, Decision::DoesNot);
-        assert_eq!(winner(&found(RATE), RATE), None);
-    }
 }

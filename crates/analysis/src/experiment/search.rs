@@ -7,11 +7,11 @@ use bitcost_model::search::Goal;
 
 use super::base::{Base, LONG_MS, RATE_MS};
 use super::change::{Change, How, Kind, Row, with};
-use super::choose::Offers;
-use super::ladder::{BLOCKS_LEAST, Ladder, Rung};
+use super::judge::{WORTH, figure};
+use super::ladder::{End, Ladder};
 use super::relax::calls::{NO_USE, levels};
-use super::round::{Round, first_of_best};
-use crate::explain::{Decision, Tried};
+use super::round::{Round, UNCHANGED};
+use crate::explain::Tried;
 
 /// The settings of each round: first the calls of both ends, which change the most. Where the time is short, those at the
 /// end are left out.
@@ -27,7 +27,7 @@ const ROUNDS: [&[&str]; 4] = [
 const LONGER: Duration =
     Duration::from_millis((LONG_MS[0] + LONG_MS[1] - RATE_MS[0] - RATE_MS[1]) as u64);
 const TO_DECIDE: u32 = 6;
-const BLOCKS: u32 = BLOCKS_LEAST + 2;
+const BLOCKS: u32 = 5;
 
 /// The combinations of a search.
 static COMBINATION: Row = Row {
@@ -37,30 +37,27 @@ static COMBINATION: Row = Row {
     grows: None,
 };
 
-pub struct Search<'a> {
-    base: &'a Base,
+pub struct Search {
+    pub base: Base,
     /// The rounds that were made, or left out.
     rounds: usize,
     /// What the next round changes: the best combinations, and plain calls where they are one of the best two.
     best: Vec<Change>,
     varies_plain: bool,
-    /// What each trial so far showed of its change.
-    trials: Vec<Tried>,
     pub ladder: Ladder,
 }
 
-impl<'a> Search<'a> {
+impl Search {
     /// The search for the cell at this place of a plan.
-    pub fn new(base: &'a Base, cell: usize) -> Search<'a> {
+    pub fn new(base: Base, cell: usize) -> Search {
         let goal = base.conditions.search_for;
         let mut ladder = Ladder::new(&base.conditions, goal, Some(cell));
-        ladder.rungs.push(Rung::default());
+        ladder.end = End::Complete;
         Search {
             base,
             rounds: 0,
             best: Vec::new(),
             varies_plain: true,
-            trials: Vec::new(),
             ladder,
         }
     }
@@ -75,18 +72,21 @@ impl<'a> Search<'a> {
     ) -> Option<(Vec<Change>, u32)> {
         while let Some(settings) = ROUNDS.get(self.rounds) {
             self.rounds += 1;
-            let new = self.combinations(settings, possible);
-            let mut changes = [self.best.clone(), new.changes.clone()].concat();
-            self.ladder.offer(&new);
+            let mut changes = [self.best.clone(), self.combinations(settings, possible)].concat();
             let to_decide = (trial + LONGER) * TO_DECIDE;
             let time = |count: usize| trial * (count as u32 + 1) + to_decide;
             while changes.len() > self.best.len() && time(changes.len()) > left {
-                changes.pop();
+                let one = changes
+                    .pop()
+                    .map(|one| one.how.untried("no time was left for it"));
+                self.ladder.untried.extend(one);
+                self.ladder.end = End::Early;
             }
             if changes.len() > self.best.len() {
                 return Some((changes, 1));
             }
         }
+        self.base.trial_ms = Some(LONG_MS);
         let is_over = self.rounds > ROUNDS.len() || self.best.is_empty();
         self.rounds += 1;
         (!is_over).then(|| (self.best.clone(), BLOCKS))
@@ -94,63 +94,90 @@ impl<'a> Search<'a> {
 
     /// Takes what a round shows.
     pub fn take(&mut self, round: &Round) {
-        let aim = self.ladder.aim();
-        let mut found = self.ladder.take(round);
-        if self.rounds > ROUNDS.len() {
-            // What had few trials in the last round is judged by its trials of all rounds.
-            for one in found.iter_mut().filter(|one| one.blocks < BLOCKS_LEAST) {
-                let mut trials = self.trials.iter().filter(|of| of.label == one.label);
-                if one.limits == Decision::Open && trials.all(|of| of.limits == Decision::Open) {
-                    one.limits = Decision::Limits;
-                }
+        let unchanged = &mut self.ladder.rungs[0];
+        (unchanged.rate, unchanged.cost) = round.figures(UNCHANGED);
+        let mut found = Vec::new();
+        for (place, change) in (1..).zip(&round.changes) {
+            let is_known = self.best.iter().any(|one| one.how == change.how);
+            match round.of_change(place) {
+                Some(Ok(one)) => found.push((place, one)),
+                Some(Err(why)) if !is_known => self.ladder.untried.push(change.how.untried(why)),
+                _ => {}
             }
-            self.ladder.keep(round, &found);
-            return;
         }
-        self.trials.extend(found.iter().cloned());
-        let change = |one: &Tried| round.changes.iter().find(|of| of.how.label == one.label);
-        let size = |one: &Tried| change(one).map_or(0, |change| change.how.settings.len());
-        let mut left: Vec<&Tried> = found.iter().filter(|one| aim.value(one) > 0.0).collect();
         // Of what is equally good, the fewest changes are best.
-        left.sort_by_key(|one| size(one));
-        let mut best: Vec<&Tried> = Vec::new();
+        let size = |(place, _): &(usize, Tried)| round.changes[place - 1].how.settings.len();
+        found.sort_by_key(size);
+        if self.rounds > ROUNDS.len() {
+            return self.decide(round, found);
+        }
+        found.retain(|(_, one)| self.gain(one) > 0.0);
+        let mut best = Vec::new();
         while best.len() < 2
-            && let Some(one) = first_of_best(left.iter().copied(), aim)
+            && let Some(first) = self.first_of_best(&found)
         {
-            left.retain(|other| other.label != one.label);
-            best.push(one);
+            best.push(found.remove(first));
         }
         if best.is_empty() {
             return;
         }
-        let is_second = best.get(1).is_some_and(|one| aim.value(one) > 1.0);
+        let is_second = best.get(1).is_some_and(|(_, one)| self.gain(one) > 1.0);
         // Modes that gain nothing alone are no base for all that follows.
         let is_first = self.rounds == 1 && self.ladder.goal == Goal::Rate;
         self.varies_plain = is_first || !is_second;
         best.truncate(2 - usize::from(self.varies_plain));
-        best.sort_by_key(|one| size(one));
-        self.best = best.into_iter().filter_map(change).cloned().collect();
+        best.sort_by_key(size);
+        let best = best.into_iter();
+        self.best = best
+            .map(|(place, _)| round.changes[place - 1].clone())
+            .collect();
+    }
+
+    /// Takes one combination of the last round that gains what it is worth, and is better in every block; or none.
+    fn decide(&mut self, round: &Round, mut found: Vec<(usize, Tried)>) {
+        self.ladder.without = found.iter().map(|(_, one)| one.clone()).collect();
+        found.retain(|(_, one)| self.gain(one) >= WORTH);
+        let may_gain = !found.is_empty();
+        found.retain(|(place, _)| {
+            let figure = |run| figure(&self.base, run);
+            let mut pairs = round.pairs(*place);
+            pairs.all(|(unchanged, run)| figure(run) > figure(unchanged))
+        });
+        if let Some(first) = self.first_of_best(&found) {
+            let (place, one) = found.swap_remove(first);
+            self.ladder.keep(&round.changes[place - 1], one);
+            let kept = &mut self.ladder.rungs[1];
+            (kept.rate, kept.cost) = round.figures(place);
+        } else if may_gain && self.ladder.end == End::Complete {
+            self.ladder.end = End::Undecided;
+        }
+    }
+
+    /// The place of the first that is as good as the best one, within what a change is worth.
+    fn first_of_best(&self, found: &[(usize, Tried)]) -> Option<usize> {
+        let gains: Vec<f64> = found.iter().map(|(_, one)| self.gain(one)).collect();
+        let best = gains.iter().copied().fold(0.0, f64::max);
+        gains.iter().position(|gain| gain * WORTH >= best)
+    }
+
+    /// How much better a combination is; 0 where it cannot be compared.
+    fn gain(&self, tried: &Tried) -> f64 {
+        self.ladder.gain(tried).map_or(0.0, |gain| gain.value)
     }
 
     /// The combinations of the best two with each level of these settings.
-    fn combinations(&self, settings: &[&str], possible: &dyn Fn(&How) -> bool) -> Offers {
+    fn combinations(&self, settings: &[&str], possible: &dyn Fn(&How) -> bool) -> Vec<Change> {
         let plain = self.varies_plain.then(How::default);
         let known = self.best.iter().map(|one| one.how.clone());
-        let bases: Vec<How> = known.chain(plain).collect();
         let conditions = &self.base.conditions;
         let levels = settings.iter().flat_map(|name| levels(conditions, name));
         let levels: Vec<How> = levels.flat_map(|level| self.ways(level)).collect();
-        let all = bases
-            .iter()
-            .flat_map(|base| levels.iter().map(move |level| with(base, level)));
-        let changes = all.filter(|how| possible(how)).map(|how| Change {
-            row: &COMBINATION,
-            how,
-        });
-        Offers {
-            changes: changes.collect(),
-            untried: Vec::new(),
-        }
+        let bases = known.chain(plain);
+        let all = bases.flat_map(|base| levels.iter().map(move |level| with(&base, level)));
+        let row = &COMBINATION;
+        all.filter(|how| possible(how))
+            .map(|how| Change { row, how })
+            .collect()
     }
 
     /// A level in the ways in which it may be good: calls that throw away all that has arrived are better than plain ones

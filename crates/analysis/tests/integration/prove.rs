@@ -1,12 +1,14 @@
 //! Experiments on a verdict, with runs whose bottleneck is known because they are made up.
 
 use crate::common::*;
-use bitcost_analysis::experiment::{Base, Change, Proving, Round, Run};
+use bitcost_analysis::experiment::{Base, Change, End, Proving, Round, Run};
 use bitcost_analysis::explain::{Confidence, Decision, LIMITERS, Outcome, Proof};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::PlaceFacts;
 use bitcost_model::event::{Event, FORMAT};
+use bitcost_model::modes::Mode;
 use bitcost_model::plan::{Lengths, Plan};
+use bitcost_model::search::Goal;
 use bitcost_model::settings::{SETTINGS, change};
 use bitcost_model::study::Cell;
 use bitcost_study::Single;
@@ -67,7 +69,7 @@ fn round(
     ns: impl Fn(u32, &Conditions) -> f64,
 ) -> Round {
     let changed = |change_: Option<&Change>| {
-        let mut conditions = base.short(false);
+        let mut conditions = base.short();
         for (name, value) in change_.into_iter().flat_map(|one| &one.how.settings) {
             change(&mut conditions, name, value).expect("possible");
         }
@@ -103,6 +105,18 @@ fn round(
     round
 }
 
+/// The experiments of a base, whose messages take `ns`.
+fn made<'a>(base: &'a Base, ns: &dyn Fn(u32, &Conditions) -> f64) -> Proving<'a> {
+    let mut proving = Proving::new(base, Vec::new());
+    let mut first = 1;
+    while let Some((changes, blocks)) = proving.next(30, &|_| Ok(())) {
+        let made = round(base, (changes, blocks), first, ns);
+        first += made.runs.iter().map(|runs| runs.len() as u32).sum::<u32>();
+        proving.take(made);
+    }
+    proving
+}
+
 /// What experiments show of a test, whose messages take `tested`, where those of the short runs take `ns`.
 fn proof_of(
     tested: impl Fn(u32, &Conditions) -> f64,
@@ -110,14 +124,7 @@ fn proof_of(
 ) -> (Findings, Proof) {
     let mut findings = test(tested);
     let base = Base::of(&findings).expect("a test");
-    let mut proving = Proving::new(&base);
-    let mut first = 1;
-    while let Some((changes, blocks)) = proving.next(30, &|_| Ok(())) {
-        let made = round(&base, (changes, blocks), first, &ns);
-        first += made.runs.iter().map(|runs| runs.len() as u32).sum::<u32>();
-        proving.take(made);
-    }
-    let proof = proving.proof();
+    let proof = made(&base, &ns).proof();
     findings.prove(proof.clone());
     let logged = serde_json::to_value(&proof).expect("JSON");
     let read: Proof = serde_json::from_value(logged).expect("a proof");
@@ -202,7 +209,7 @@ fn nothing_is_tried_on_an_end_that_stands_still() {
     for name in ["paused", "disk"] {
         let row = LIMITERS.into_iter().find(|row| row.name == name);
         base.named = row.map(|row| row.placed("of the sender"));
-        let mut proving = Proving::new(&base);
+        let mut proving = Proving::new(&base, Vec::new());
         assert!(proving.next(30, &|_| Ok(())).is_none());
         assert_undecided(&proving.proof(), "stands still");
     }
@@ -220,6 +227,30 @@ fn what_makes_it_faster_is_the_remedy() {
     assert_eq!(first.words, "4 flows");
     let gain = first.gain.expect("it was tried").value;
     assert!((gain - 4.0).abs() < 0.1, "{gain}");
+}
+
+/// More flows gain most, and are tried last.
+#[test]
+fn what_makes_it_better_is_kept_and_nothing_is_taken_away() {
+    let mut base = Base::of(&test(sender_limits)).expect("a test");
+    base.goal = Some(Goal::Rate);
+    let faster = |run: u32, conditions: &Conditions| {
+        let is_plain = conditions.send_mode == Mode::Plain;
+        let calls = if is_plain { 1.0 } else { 1.1 };
+        sender_limits(run, conditions) / f64::from(conditions.flows) / calls
+    };
+    let proving = made(&base, &faster);
+    let (change, tried) = proving.fastest().expect("a gain");
+    assert!(change.how.settings.contains_key("send_mode"), "{change:?}");
+    assert!((tried.rate.value - 1.1).abs() < 0.02, "{tried:?}");
+    assert_eq!(tried.blocks, 4);
+    assert_eq!(proving.end(), End::Early, "there is a next step");
+    let nothing = made(&base, &|_, _| 2000.0);
+    assert!(nothing.fastest().is_none());
+    assert_eq!(nothing.end(), End::Complete);
+    let tried = nothing.proof().tried;
+    assert!(tried.iter().all(|one| one.elasticity.is_none()));
+    assert!(tried.iter().any(|one| one.label == "4 flows"), "{tried:?}");
 }
 
 #[test]

@@ -75,13 +75,8 @@ impl<'a, 'b> Bench<'a, 'b> {
     ///
     /// # Errors
     /// Why they are not possible.
-    pub fn changed(
-        &self,
-        base: &Base,
-        how: Option<&How>,
-        screens: bool,
-    ) -> Result<Conditions, Invalid> {
-        let mut conditions = base.short(screens);
+    pub fn changed(&self, base: &Base, how: Option<&How>) -> Result<Conditions, Invalid> {
+        let mut conditions = base.short();
         for (name, value) in how.into_iter().flat_map(|how| &how.settings) {
             change(&mut conditions, name, value)?;
             if *name == "tcp_buffers" {
@@ -111,10 +106,10 @@ impl<'a, 'b> Bench<'a, 'b> {
     }
 
     /// A round of these changes, without runs.
-    pub fn plan(&self, base: &Base, changes: &[Change], screens: bool) -> Result<Round, Invalid> {
+    pub fn plan(&self, base: &Base, changes: &[Change]) -> Result<Round, Invalid> {
         let hows = std::iter::once(None).chain(changes.iter().map(|change| Some(&change.how)));
         let conditions = hows
-            .map(|how| self.changed(base, how, screens))
+            .map(|how| self.changed(base, how))
             .collect::<Result<_, _>>()?;
         Ok(Round::new(changes.to_vec(), conditions))
     }
@@ -146,16 +141,10 @@ impl<'a, 'b> Bench<'a, 'b> {
                 let last_ms = self.last_ms.filter(|_| is_last);
                 conditions.duration_ms = conditions.duration_ms.max(last_ms.unwrap_or_default());
                 let mut events = Vec::new();
-                let Some(outcome) = self.play(&conditions, &mut events)? else {
+                let trial = self.trial(settings.clone(), &conditions, &mut events)?;
+                let Some(outcome) = trial else {
                     return Ok(Ending::Interrupted);
                 };
-                let outcome = outcome.and_then(|run| run);
-                let measured = outcome.as_ref().map_err(|why| why.0.clone());
-                self.tried(
-                    settings.clone(),
-                    &conditions,
-                    measured.map(|run| (run.rate, run.cost)),
-                )?;
                 if last_ms.is_some() {
                     self.last = Some(Last {
                         settings,
@@ -163,7 +152,7 @@ impl<'a, 'b> Bench<'a, 'b> {
                         events,
                     });
                 }
-                round.runs[place].push(outcome);
+                round.runs[place].push(outcome.and_then(|run| run));
             }
             made += 1;
         }
@@ -179,15 +168,11 @@ impl<'a, 'b> Bench<'a, 'b> {
             .message(&format!("experiments failed: {error}"));
     }
 
-    /// Makes one run; one without a figure, such as one in which nothing arrived, is apart from one that failed. Absent where
-    /// the user stopped it.
-    pub(super) fn run_to_end(&mut self, conditions: &Conditions) -> Result<Ended, ExecuteError> {
-        self.play(conditions, &mut Vec::new())
-    }
-
-    /// The same, which also appends the run's events.
-    fn play(
+    /// Makes one run, and appends it to the log with the settings that it differs by; one without a figure, such as one in
+    /// which nothing arrived, is apart from one that failed. Absent where the user stopped it. Its events come after `events`.
+    pub(super) fn trial(
         &mut self,
+        settings: Changes,
         conditions: &Conditions,
         events: &mut Vec<Event>,
     ) -> Result<Ended, ExecuteError> {
@@ -207,30 +192,22 @@ impl<'a, 'b> Bench<'a, 'b> {
         self.session.set_discards(true);
         let ending = self.session.execute(&plan, &BTreeSet::new(), &mut sink);
         self.session.set_discards(false);
-        let ending = ending?;
-        Ok((ending == Ending::Complete).then_some(outcome))
-    }
-
-    /// Appends a trial with its rate and cost, or why it has none.
-    pub(super) fn tried(
-        &mut self,
-        settings: Changes,
-        conditions: &Conditions,
-        outcome: Result<(f64, Option<f64>), String>,
-    ) -> Result<(), ExecuteError> {
-        let measured = outcome.as_ref().ok();
+        if ending? != Ending::Complete {
+            return Ok(None);
+        }
+        let run = outcome.as_ref().and_then(|run| run.as_ref());
         let trial = Box::new(Trial {
             round: self.rounds,
             settings,
             window_ms: conditions.duration_ms,
-            measured: measured.map(|(rate, cost_us)| Measured {
-                rate: *rate,
-                cost_us: *cost_us,
+            measured: run.ok().map(|run| Measured {
+                rate: run.rate,
+                cost_us: run.cost,
             }),
-            refused: outcome.err(),
+            refused: run.err().map(|why| why.0.clone()),
         });
         self.target.append(&Event::Tried { trial })?;
-        Ok(())
+        Ok(Some(outcome))
     }
 
     pub fn decide(&mut self, decision: Decision) -> Result<(), ExecuteError> {
@@ -252,20 +229,11 @@ impl<'a, 'b> Bench<'a, 'b> {
             ..conditions.clone()
         };
         let mut events = Vec::new();
-        let outcome = self.play(&conditions, &mut events)?;
-        let tested = found(of, &conditions, events)?.filter(|_| outcome.is_some());
-        let measured = tested.as_ref().ok_or_else(|| "it has no result".to_owned());
-        self.tried(
-            changes,
-            &conditions,
-            measured.map(|(_, base)| (base.rate, None)),
-        )?;
+        if self.trial(changes, &conditions, &mut events)?.is_none() {
+            return Ok((Ending::Interrupted, None));
+        }
         self.rounds += 1;
-        let ending = match outcome {
-            Some(_) => Ending::Complete,
-            None => Ending::Interrupted,
-        };
-        Ok((ending, tested))
+        Ok((Ending::Complete, found(of, &conditions, events)?))
     }
 }
 

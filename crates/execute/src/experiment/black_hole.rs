@@ -54,16 +54,10 @@ fn tried(bench: &mut Bench, hole: &mut BlackHole) -> Result<Option<f64>, Stopped
         if (bench.allows)(&conditions).is_err() {
             conditions.warmup_ms = 0;
         }
-        let settings = settings(&conditions);
-        let ended = bench.run_to_end(&conditions);
-        let outcome = ended.map_err(Stopped::Failed)?.ok_or(Stopped::ByUser)?;
-        let told = outcome.as_ref().and_then(|run| run.as_ref());
-        let told = told.map(|run| (run.rate, run.cost));
-        let told = told.map_err(|why| why.0.clone());
-        let logged = bench.tried(settings, &conditions, told);
-        logged.map_err(Stopped::Failed)?;
+        let trial = bench.trial(settings(&conditions), &conditions, &mut Vec::new());
+        let ended = trial.map_err(Stopped::Failed)?.ok_or(Stopped::ByUser)?;
         bench.rounds += 1;
-        let run = outcome.map_err(|why| Stopped::Open(why.0))?;
+        let run = ended.map_err(|why| Stopped::Open(why.0))?;
         Ok(run.ok().map(|run| run.rate))
     };
     let [small, full] = hole.bounds();

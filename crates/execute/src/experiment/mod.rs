@@ -7,7 +7,7 @@ mod improve;
 mod prove;
 mod search;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bitcost_analysis::experiment::{Base, How};
 use bitcost_analysis::explain::Limiter;
@@ -19,9 +19,11 @@ use bitcost_model::search::{Decision, Goal};
 
 pub use self::bench::{Allows, Bench};
 pub use self::black_hole::look;
-use self::prove::AFTER_MS;
 pub use self::search::search;
 use crate::error::ExecuteError;
+
+/// The least window of a run that also shows what limits a test with a change, in milliseconds: enough for a verdict.
+const AFTER_MS: u32 = 1000;
 
 /// What limits a test with a change: as its last run shows, else another one.
 fn after(
@@ -34,7 +36,7 @@ fn after(
     let (ending, tested) = match last.filter(|last| last.settings == how.settings) {
         Some(last) => (Ending::Complete, last.found(of)?),
         None => {
-            let changed = bench.changed(base, Some(how), false)?;
+            let changed = bench.changed(base, Some(how))?;
             let conditions = Conditions {
                 duration_ms: changed.duration_ms.max(AFTER_MS),
                 ..changed
@@ -73,10 +75,14 @@ impl Experiment {
         };
         match self {
             Experiment::Prove(budget) => {
-                let (mut proof, fastest, mut ending) = prove::prove(bench, &base, budget)?;
+                bench.last_ms = Some(AFTER_MS);
+                let until = Instant::now() + budget;
+                let (proving, mut ending) = prove::prove(bench, &base, Vec::new(), until)?;
+                bench.last_ms = None;
+                let mut proof = proving.proof();
                 let is_proved = ending == Ending::Complete && proof.limiter().is_some();
-                if let Some(how) = fastest.filter(|_| is_proved) {
-                    match after(bench, (findings, place), &base, &how) {
+                if let Some((change, _)) = proving.fastest().filter(|_| is_proved) {
+                    match after(bench, (findings, place), &base, &change.how) {
                         Ok((ended, then)) => (ending, proof.then) = (ended, then),
                         Err(error) => bench.failed(&error),
                     }

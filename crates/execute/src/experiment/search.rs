@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bitcost_analysis::experiment::{Base, Ladder, Round, Search, is_decided};
+use bitcost_analysis::experiment::{Base, Ladder, Search};
 use bitcost_controller::Ending;
 use bitcost_model::plan::Plan;
 use bitcost_model::search::Goal;
@@ -40,25 +40,24 @@ pub fn search(
     let base = Base::searched(&cell.conditions, lab.cloned());
     let until = Instant::now() + BUDGET;
     let mut slowest = Duration::ZERO;
-    let mut search = Search::new(&base, place);
+    let mut search = Search::new(base.clone(), place);
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let next = search.next(left, slowest, &|how| {
             let mut names = how.settings.keys();
             names.all(|name| !study.names_setting(cell, name))
-                && bench.changed(&base, Some(how), true).is_ok()
+                && bench.changed(&base, Some(how)).is_ok()
         });
         let Some((changes, blocks)) = next else { break };
-        let mut round = bench.plan(&base, &changes, blocks == 1)?;
+        let mut round = bench.plan(&search.base, &changes)?;
         let began = Instant::now();
-        let is_enough = |round: &Round| is_decided(round, search.ladder.aim());
-        if bench.make(&mut round, (blocks, left), &is_enough)? == Ending::Interrupted {
+        if bench.make(&mut round, (blocks, left), &|_| false)? == Ending::Interrupted {
             return Ok(None);
         }
         slowest = slowest.max(began.elapsed() / round.conditions.len() as u32);
         search.take(&round);
     }
-    let ladder = search.ladder.end(true);
+    let ladder = search.ladder;
     let refused = ladder
         .untried
         .iter()

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::{Answer, of_cell};
 use crate::document::json;
-use crate::experiment::{ladder_lines, ladder_paragraphs, ladder_sentences};
+use crate::experiment::{ladder_answer, ladder_blocks};
 use crate::export::{Maker, Source};
 use crate::mesh::{mesh, mesh_sentence};
 use crate::one_cell::one_cell;
@@ -97,9 +97,8 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     let summary = &execution.summary;
     header(page, execution);
     if let Some(ladder) = &execution.ladder {
-        page.element("p", "answer long", &ladder_sentences(ladder).join(" "));
-        page.table("Ladder", &ladder_lines(ladder));
-        page.blocks(&ladder_paragraphs(ladder));
+        page.element("p", "answer long", &ladder_answer(ladder));
+        page.blocks(&ladder_blocks(ladder));
     }
     let mut pictures = Vec::new();
     if let Some(of) = &execution.mesh {

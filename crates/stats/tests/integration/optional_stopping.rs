@@ -3,7 +3,7 @@
 // What a test prints is read by its harness.
 #![allow(clippy::disallowed_macros)]
 
-use bitcost_stats::{median_interval, ratio_interval};
+use bitcost_stats::median_interval;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -99,77 +99,6 @@ fn coverage_of_the_stop_rule() {
             println!(
                 "{name} {runs} runs, checked once: covered {} %",
                 f64::from(ended.covered) / 10.0
-            );
-        }
-    }
-}
-
-/// How experiments ended that stop when an interval of a ratio is clear of the bound 1.
-#[derive(Debug, Default)]
-struct Decided {
-    covered: u32,
-    wrong: u32,
-    decided: u32,
-    blocks: usize,
-}
-
-/// Two cells of blocks whose values differ by 4 % within a block and by 10 % between blocks, and
-/// the true ratio of both. After each block from `least` on, the interval, widened by `factor`, is
-/// compared with the bound 1.
-fn decide(truth: f64, factor: f64, (least, most): (usize, usize), experiments: u64) -> Decided {
-    let mut ended = Decided::default();
-    for seed in 0..experiments {
-        let mut generator = ChaCha8Rng::seed_from_u64(seed);
-        let mut drawn = |deviation: f64| {
-            let mut uniform = || (generator.next_u32() as f64 + 0.5) / f64::from(u32::MAX);
-            deviation * normal(uniform(), uniform())
-        };
-        let (mut above, mut below) = (Vec::new(), Vec::new());
-        for block in 0.. {
-            let effect = drawn(0.1);
-            above.push((block, truth * (effect + drawn(0.04)).exp()));
-            below.push((block, (effect + drawn(0.04)).exp()));
-            if above.len() < least {
-                continue;
-            }
-            let interval = ratio_interval(&above, &below, seed).expect("finite");
-            let wide = interval.widened(factor);
-            let excludes = |of: bitcost_stats::Interval, value: f64| {
-                of.low.is_some_and(|low| low > value) || of.high.is_some_and(|high| high < value)
-            };
-            if excludes(wide, 1.0) || above.len() == most {
-                ended.covered += u32::from(!excludes(interval, truth));
-                ended.decided += u32::from(excludes(wide, 1.0));
-                ended.wrong +=
-                    u32::from(excludes(wide, 1.0) && (interval.value > 1.0) != (truth > 1.0));
-                ended.blocks += above.len();
-                break;
-            }
-        }
-    }
-    ended
-}
-
-#[test]
-fn statements_are_seldom_decided_wrongly_although_every_block_is_looked_at() {
-    let on_the_bound = decide(1.0, bitcost_stats::LOOKED, (5, 15), 50);
-    assert!(on_the_bound.decided <= 5, "{on_the_bound:?}");
-    let clear = decide(1.2, bitcost_stats::LOOKED, (5, 15), 50);
-    assert!(clear.decided >= 45 && clear.wrong == 0, "{clear:?}");
-}
-
-#[test]
-#[ignore = "takes minutes; docs/method/statistics.md quotes what it prints"]
-fn coverage_of_decided_statements() {
-    for (truth, most) in [(1.0, 20), (1.0, 40), (1.05, 40)] {
-        for factor in [1.0, 1.25, 1.5] {
-            let ended = decide(truth, factor, (5, most), 400);
-            println!(
-                "factor {factor} truth {truth} at most {most}: covered {} %, decided {} %, wrong {} %, blocks {}",
-                f64::from(ended.covered) / 4.0,
-                f64::from(ended.decided) / 4.0,
-                f64::from(ended.wrong) / 4.0,
-                ended.blocks as f64 / 400.0
             );
         }
     }

@@ -5,7 +5,7 @@ use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads};
 use bitcost_model::record::Role;
 
 use crate::experiment::base::{Base, Place};
-use crate::experiment::change::{How, Offer, cannot, host, program};
+use crate::experiment::change::{Offer, cannot, host, program};
 
 /// The features that make and take super-packets, by the kernel's names, and by ethtool's.
 const FEATURES: [(&str, &str); 3] = [
@@ -118,14 +118,11 @@ pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
                 base.at_both(&command),
             ),
         };
-        Ok(How {
-            restores: true,
-            ..host(
-                format!("{list} at {place}"),
-                &[("offloads", &typed)],
-                command,
-            )
-        })
+        Ok(host(
+            format!("{list} at {place}"),
+            &[("offloads", &typed)],
+            command,
+        ))
     };
     both.into_iter().chain(each).map(offer).collect()
 }

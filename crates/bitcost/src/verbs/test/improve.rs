@@ -43,7 +43,7 @@ fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
     let conditions = &test.conditions;
     let has_cost = conditions.direction != Direction::Both && conditions.background.is_empty();
     let why = if test.arguments.prove {
-        "--prove cannot be used with `improve`, which proves the bottleneck in every step"
+        "--prove cannot be used with `improve`, whose experiments show what makes the test better"
     } else if test.arguments.against.is_given() || test.arguments.gates.is_given() {
         "--against, --fail-under and --fail-over-cost are for `bitcost test`; `improve` compares each change itself"
     } else if conditions.bound().is_some() {
