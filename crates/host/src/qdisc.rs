@@ -34,10 +34,9 @@ impl Knob for RootQdisc {
             ("kind".to_owned(), root.kind.clone()),
             ("handle".to_owned(), format!("{:x}:", root.handle >> 16)),
         ]);
-        let parameters = rtnl.parameters(index, &root)?.into_iter();
+        let parameters = root.parameters().into_iter();
         values.extend(parameters.map(|(name, value)| (name.to_owned(), value.to_string())));
-        // The options of an htb count packets, and its classes are elsewhere.
-        if root.handle != 0 && root.kind != "htb" {
+        if root.handle != 0 {
             values.insert("options".to_owned(), hex(&root.options));
         }
         Ok(values)
@@ -58,11 +57,10 @@ impl Knob for RootQdisc {
         }
         discipline(kind).ok_or_else(|| unknown(kind, device))?;
         let mut parameters = asked.parameters.clone();
-        if ["tbf", "htb"].contains(&kind.as_str()) {
+        if kind == "tbf" {
             let rate = parameters.get("rate_bps").copied();
-            let rate =
-                rate.ok_or_else(|| HostError::cannot(&*what, format!("{kind} needs rate_bps")));
-            add_burst(kind, rate?, &mut parameters);
+            let rate = rate.ok_or_else(|| HostError::cannot(&*what, "tbf needs rate_bps"));
+            add_burst(rate?, &mut parameters);
         }
         check_restorable(device, now, &what)?;
         let parameters = parameters.into_iter();
@@ -85,11 +83,10 @@ impl Knob for RootQdisc {
             Some(major) => major << 16,
             None => free_handle(&rtnl.qdiscs(index)?),
         };
-        let place = (index, ROOT);
-        let made = match values.get("options").and_then(|text| unhex(text)) {
-            Some(options) => rtnl.put_qdisc(place, handle, kind, &options),
-            None => rtnl.make_qdisc(place, handle, known, &|name| values.get(name)?.parse().ok()),
-        };
+        let requested = |name: &str| values.get(name)?.parse().ok();
+        let saved = values.get("options").and_then(|text| unhex(text));
+        let options = saved.unwrap_or_else(|| (known.encode)(&requested));
+        let made = rtnl.put_qdisc((index, ROOT), handle, kind, &options);
         made.map_err(|error| lacking(error, kind, device))
     }
 
@@ -164,7 +161,7 @@ fn what_would_be_lost(
     if let Some(extra) = root.and_then(|root| root.extras.first()) {
         return Some(format!("a qdisc {kind} with {extra}"));
     }
-    if !is_default && (kind == "htb" || discipline(kind).is_none()) {
+    if !is_default && discipline(kind).is_none() {
         return Some(format!("a qdisc {kind}"));
     }
     // The kernel creates its default again, of the kind that is the default at that time.
@@ -207,14 +204,12 @@ fn unknown(kind: &str, device: &str) -> HostError {
     )
 }
 
-/// Adds what tbf and htb need in addition to a rate: a burst, and for tbf a queue of 50 ms.
-fn add_burst(kind: &str, rate_bps: u64, parameters: &mut BTreeMap<String, u64>) {
+/// Adds what tbf needs in addition to a rate: a burst, and a queue of 50 ms.
+fn add_burst(rate_bps: u64, parameters: &mut BTreeMap<String, u64>) {
     let burst = parameters.entry("burst_bytes".to_owned());
     let burst = *burst.or_insert(usual_burst_bytes(rate_bps));
-    if kind == "tbf" {
-        let limit = parameters.entry("limit_bytes".to_owned());
-        limit.or_insert((rate_bps / 8 / 20).max(burst));
-    }
+    let limit = parameters.entry("limit_bytes".to_owned());
+    limit.or_insert((rate_bps / 8 / 20).max(burst));
 }
 
 fn free_handle(taken: &[Qdisc]) -> u32 {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use bitcost_model::Invalid;
-use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping, time};
+use bitcost_model::shaping::{PPM, QueueLimit, Shaping, time};
 use bitcost_model::topology::{
     Address, At, End, Link, Node, NodeKind, Problem, Route, Topology, check_count,
 };
@@ -265,11 +265,10 @@ impl Reader {
 
     fn shaping(&mut self, link: &Entry) -> Result<Shaping, String> {
         let mut shaping = Shaping::default();
-        // `TCLink` shapes by an htb, with netem or a queue of packets below it.
+        // `TCLink` shapes by a token bucket, with netem or a queue of packets below it.
         if let Some(mbps) = self.in_range(link, "bw", RATE_MAX_MBPS)? {
             shaping.rate_bps = Some((mbps * 1e6).round() as u64);
             shaping.burst_bytes = Some(BURST_BYTES);
-            shaping.shaper = Shaper::Htb;
         }
         shaping.delay_us = self.time(link, "delay")?;
         shaping.jitter_us = self.time(link, "jitter")?;

@@ -1,9 +1,11 @@
 //! Queues and shapers of the kernel at a device, and netem if the kernel has it.
 
 use bitcost_model::shaping::show_shaping;
-use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping};
+use bitcost_model::shaping::{PPM, QueueLimit, Shaping};
 use bitcost_model::topology::End;
-use bitcost_sys::netlink::{Parameters, ROOT, Rtnl, agrees, discipline, usual_burst_bytes};
+use bitcost_sys::netlink::{
+    self, Parameters, ROOT, Rtnl, agrees, discipline, usual_burst_bytes,
+};
 
 use crate::LabError;
 
@@ -31,14 +33,24 @@ struct Wanted {
 pub(crate) fn has_netem() -> Result<bool, LabError> {
     let mut rtnl = Rtnl::open()?;
     let loopback = rtnl.link("lo")?;
-    let Some(known) = discipline("netem") else {
-        return Ok(false);
-    };
-    let made = rtnl.make_qdisc((loopback.index, ROOT), 0, known, &|_| None);
+    let made = put(&mut rtnl, (loopback.index, ROOT), 0, "netem", &Parameters::new());
     if made.is_ok() {
         rtnl.delete_root(loopback.index)?;
     }
     Ok(made.is_ok())
+}
+
+/// Puts a qdisc with these parameters there.
+fn put(
+    rtnl: &mut Rtnl,
+    place: (u32, u32),
+    handle: u32,
+    kind: &str,
+    parameters: &Parameters,
+) -> Result<(), netlink::Error> {
+    let requested = |name: &str| parameters.get(name).copied();
+    let options = discipline(kind).map(|known| (known.encode)(&requested));
+    rtnl.put_qdisc(place, handle, kind, &options.unwrap_or_default())
 }
 
 fn wanted(shaping: &Shaping, mtu_bytes: u32) -> Vec<Wanted> {
@@ -60,9 +72,7 @@ pub(crate) fn change(end: &End, before: &Shaping, mtu_bytes: u32) -> Result<(), 
         wanted.iter().map(|one| (one.parent, one.kind)).collect()
     };
     let now = kinds(&end.egress);
-    // The kernel changes no htb.
-    let is_changeable = !now.is_empty() && now == kinds(before) && now[0].1 != "htb";
-    if is_changeable && apply(end, mtu_bytes).is_ok() {
+    if !now.is_empty() && now == kinds(before) && apply(end, mtu_bytes).is_ok() {
         return Ok(());
     }
     clear(&end.device)?;
@@ -106,9 +116,7 @@ pub(crate) fn apply(end: &End, mtu_bytes: u32) -> Result<(), LabError> {
         parameters,
     } in &wanted
     {
-        let known = discipline(kind).ok_or_else(|| lacking(end, kind, "this kind is unknown"))?;
-        let requested = |name: &str| parameters.get(name).copied();
-        rtnl.make_qdisc((index, *parent), *handle, known, &requested)
+        put(&mut rtnl, (index, *parent), *handle, kind, parameters)
             .map_err(|error| lacking(end, kind, &error.to_string()))?;
     }
     wanted
@@ -138,7 +146,7 @@ fn check(rtnl: &mut Rtnl, index: u32, end: &End, wanted: &Wanted) -> Result<(), 
         .into_iter()
         .find(|qdisc| qdisc.handle == *handle && qdisc.kind == *kind);
     let found = found.ok_or_else(|| lacking(end, kind, "it is missing after it was created"))?;
-    let now = rtnl.parameters(index, &found)?;
+    let now = found.parameters();
     for (name, asked) in parameters {
         let actual = now.get(name).copied().unwrap_or_default();
         if !agrees(name, *asked, actual) {
@@ -181,19 +189,13 @@ fn plain(shaping: &Shaping) -> Vec<Wanted> {
         kind,
         parameters,
     });
-    let limit = below
-        .as_ref()
-        .and_then(|queue| queue.parameters.get("limit_bytes").copied());
-    match (shaping.shaper, limit) {
+    match below.as_ref().and_then(|queue| queue.parameters.get("limit_bytes")) {
         // The limit of a tbf is that of its queue, in bytes.
-        (Shaper::Tbf, Some(limit)) => {
-            parameters.insert("limit_bytes", limit);
+        Some(limit) => {
+            parameters.insert("limit_bytes", *limit);
             vec![root("tbf", parameters)]
         }
-        (Shaper::Tbf, None) => std::iter::once(root("tbf", parameters))
-            .chain(below)
-            .collect(),
-        (Shaper::Htb, _) => std::iter::once(root("htb", parameters))
+        None => std::iter::once(root("tbf", parameters))
             .chain(below)
             .collect(),
     }

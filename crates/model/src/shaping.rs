@@ -33,11 +33,9 @@ pub struct Shaping {
     /// Most bits of frames per second, from the destination address on, without checksum, preamble
     /// and gap; absent: no limit.
     pub rate_bps: Option<u64>,
-    /// Bytes that may leave at once after an idle time; absent: the shaper's own default. Only
-    /// where the kernel shapes.
+    /// Bytes that may leave at once after an idle time; absent: the default. Only where the
+    /// kernel shapes.
     pub burst_bytes: Option<u32>,
-    /// Which of the kernel's shapers keeps the rate.
-    pub shaper: Shaper,
     /// The time for which each packet is held, in microseconds.
     pub delay_us: u64,
     /// The variation of the delay: uniform from `delay_us - jitter_us` to `delay_us + jitter_us`,
@@ -53,19 +51,6 @@ pub struct Shaping {
     /// The most that may wait here, held packets included, as netem counts them; packets above the
     /// limit are dropped. Absent: see [`Shaping::room`].
     pub queue_limit: Option<QueueLimit>,
-}
-
-words! {
-    /// Which of the kernel's shapers keeps a rate without delay.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Shaper {
-        /// The token bucket filter. It cuts super-packets that are longer than its burst.
-        #[default]
-        Tbf = "tbf",
-        /// The hierarchical token bucket with one class. It passes super-packets whole.
-        Htb = "htb",
-    }
 }
 
 words! {

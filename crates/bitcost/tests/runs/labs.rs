@@ -34,7 +34,6 @@ rate = "100M"
 queue_limit = "250 packets"
 [egress.s1-eth1]
 rate = "200M"
-shaper = "htb"
 queue_limit = "100000 B"
 "#;
 

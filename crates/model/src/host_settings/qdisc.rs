@@ -49,13 +49,6 @@ const QDISCS: &[(&str, &[Parameter])] = &[
         ],
     ),
     (
-        "htb",
-        &[
-            ("rate", "rate_bps", Unit::Rate),
-            ("burst", "burst_bytes", Unit::Bytes),
-        ],
-    ),
-    (
         "netem",
         &[
             ("delay", "delay_us", Unit::Microseconds),

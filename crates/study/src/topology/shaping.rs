@@ -3,7 +3,7 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::shaping::{
-    LIMIT, QueueLimit, Shaper, Shaping, bytes, limit, share, show_limit, show_rate, show_share,
+    LIMIT, QueueLimit, Shaping, bytes, limit, share, show_limit, show_rate, show_share,
     show_time, time,
 };
 use bitcost_model::units::parse_rate;
@@ -14,7 +14,6 @@ const RATE: &str = "a rate with its unit, such as \"1G\" or \"250 Mbit/s\"";
 const TIME: &str = "a time with its unit, such as \"20ms\" or \"500us\", up to a minute";
 const SHARE: &str = "a share from \"0%\" to \"100%\", such as \"1%\" or \"0.01%\"";
 const BYTES: &str = "bytes with their unit, such as \"500000 B\" or \"64KiB\"";
-const SHAPERS: &str = "\"tbf\" or \"htb\"";
 
 pub struct Row {
     pub name: &'static str,
@@ -54,8 +53,6 @@ pub const ROWS: &[Row] = rows! {
         "Limits the bits of frames (default: no limit).";
     "burst" burst_bytes BYTES "none", |text| u32::try_from(bytes(text)?).ok().map(Some), |burst: Option<u32>| format!("{} B", burst.unwrap_or_default()),
         "Bytes that may leave at once (default: 4 ms of the rate, at least 128 KiB).";
-    "shaper" shaper SHAPERS "", Shaper::named, |shaper: Shaper| shaper.name().to_owned(),
-        "The queueing discipline that keeps a rate without delay (default: tbf).";
     "delay" delay_us TIME "0", time, show_time,
         "Time by which each packet is delayed (default: none).";
     "jitter" jitter_us TIME "0", time, show_time,

@@ -38,7 +38,6 @@ ends = ["r2", "h3"]
 delay = "7ms"
 reorder = "25%"
 duplicate = "1%"
-shaper = "htb"
 burst = "64KiB"
 queue_limit = "5000 segments"
 "#;

@@ -9,7 +9,6 @@ use libc::{
 };
 
 mod disciplines;
-mod htb;
 mod statistics;
 
 use crate::netlink::connection::{NLM_F_CREATE, NLM_F_REPLACE};
@@ -18,7 +17,6 @@ use crate::netlink::message::{Message, Reply, attribute, text, u32_at};
 use crate::netlink::rtnl::Rtnl;
 
 pub use disciplines::{Discipline, Parameters, Requested, discipline};
-pub(crate) use htb::read_class;
 pub use statistics::Statistics;
 pub(crate) use statistics::read as read_statistics;
 
@@ -42,6 +40,14 @@ pub struct Qdisc {
     /// Its extras in addition to its parameters, in tc's words: a size table, an estimator, a
     /// shared block of filters.
     pub extras: Vec<&'static str>,
+}
+
+impl Qdisc {
+    /// Its parameters by name; empty where this crate does not know the kind.
+    pub fn parameters(&self) -> Parameters {
+        let known = discipline(&self.kind);
+        known.map_or_else(Parameters::new, |known| (known.decode)(&self.options))
+    }
 }
 
 /// The extras that a qdisc may have in addition to its parameters (tc-stab(8), tc(8)).
@@ -104,32 +110,6 @@ impl Rtnl {
             ROOT => format!("make {kind} the root qdisc of {link}"),
             _ => format!("put {kind} below the class {class} of {link}"),
         })
-    }
-
-    /// As [`Rtnl::put_qdisc`], with these parameters; an htb has its one class with them.
-    pub fn make_qdisc(
-        &mut self,
-        place: (u32, u32),
-        handle: u32,
-        discipline: &Discipline,
-        requested: Requested,
-    ) -> Result<(), Error> {
-        let options = (discipline.encode)(requested);
-        self.put_qdisc(place, handle, discipline.kind, &options)?;
-        match discipline.kind {
-            "htb" => self.add_htb_class(place.0, handle, requested),
-            _ => Ok(()),
-        }
-    }
-
-    /// The parameters of a qdisc of a link; empty where this crate does not know the kind.
-    pub fn parameters(&mut self, index: u32, qdisc: &Qdisc) -> Result<Parameters, Error> {
-        match qdisc.kind.as_str() {
-            "htb" => self.htb_class(index, qdisc.handle),
-            kind => Ok(discipline(kind)
-                .map(|known| (known.decode)(&qdisc.options))
-                .unwrap_or_default()),
-        }
     }
 
     /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the

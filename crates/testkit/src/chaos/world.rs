@@ -48,7 +48,7 @@ impl fmt::Display for Side {
 
 /// The settings requested of both hosts, as options of `bitcost test`.
 const ASKED: &str = "--device-mtu 1400 --offloads off --set gso_max_segs=1 --set gso_max_size=20000 \
-    --set gro_max_size=4000 --qdisc 'htb rate 800M' \
+    --set gro_max_size=4000 --qdisc 'tbf rate 800M' \
     --sysctl 'net.ipv4.tcp_sack=0, net.ipv4.tcp_rmem=4096 65536 524288' --set 'channels=rx 1, tx 1'";
 /// The number of changes of each host for these.
 pub const CHANGES: usize = 9;
@@ -230,7 +230,7 @@ impl World {
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         Err(format!(
-            "{said}; ethtool, ip, tc, grep, nsenter and unshare are needed, and a veth with tbf and htb"
+            "{said}; ethtool, ip, tc, grep, nsenter and unshare are needed, and a veth with tbf, and htb"
         ))
     }
 

@@ -11,7 +11,7 @@ use crate::output;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Name of the lab, if several are running; then devices, each followed by settings: rate,
-    /// burst, shaper, delay, jitter, loss, reorder, duplicate, queue_limit, written as in lab
+    /// burst, delay, jitter, loss, reorder, duplicate, queue_limit, written as in lab
     /// files. 0 or none turns a setting off, KEY=clear restores the lab's own, and `clear` alone
     /// all of them
     #[arg(required = true, value_name = "[LAB] DEVICE KEY=VALUE")]

@@ -57,11 +57,6 @@ const DISCIPLINES: &[Discipline] = &[
         decode: |options| decode_tbf(options).unwrap_or_default(),
     },
     Discipline {
-        kind: "htb",
-        encode: |_| encode_htb(),
-        decode: |_| Parameters::new(),
-    },
-    Discipline {
         kind: "netem",
         encode: encode_netem,
         decode: |options| decode_netem(options).unwrap_or_default(),
@@ -108,7 +103,6 @@ const FQ_CODEL: Words = &[
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
-const TCA_HTB_INIT: u16 = 2;
 const TCA_NETEM_REORDER: u16 = 3;
 const TCA_NETEM_RATE: u16 = 6;
 const TCA_NETEM_RATE64: u16 = 8;
@@ -159,7 +153,7 @@ fn decode_words(words: Words, options: &[u8]) -> Parameters {
 }
 
 /// `struct tc_ratespec` for Ethernet, which needs no rate table.
-pub(super) fn rate_spec(bytes_per_s: u64) -> Vec<u8> {
+fn rate_spec(bytes_per_s: u64) -> Vec<u8> {
     let mut spec = vec![0, TC_LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0];
     spec.extend(clamped(bytes_per_s).to_ne_bytes());
     spec
@@ -167,21 +161,21 @@ pub(super) fn rate_spec(bytes_per_s: u64) -> Vec<u8> {
 
 /// Bytes per second from a `tc_ratespec` at the start of `parms`, or from its 64-bit attribute if
 /// present.
-pub(super) fn read_rate(parms: &[u8], rate64: Option<&[u8]>) -> Option<u64> {
+fn read_rate(parms: &[u8], rate64: Option<&[u8]>) -> Option<u64> {
     rate64
         .and_then(|value| u64_at(value, 0))
         .or_else(|| u32_at(parms, 8).map(u64::from))
 }
 
 /// The transmission time of this number of bytes, in the kernel's ticks.
-pub(super) fn ticks(bytes: u64, bytes_per_s: u64) -> u32 {
+fn ticks(bytes: u64, bytes_per_s: u64) -> u32 {
     let time_ns = u128::from(bytes) * SECOND_NS / u128::from(bytes_per_s.max(1));
     u32::try_from(time_ns / u128::from(TICK_NS)).unwrap_or(u32::MAX)
 }
 
 /// The smallest number of bytes that takes this number of ticks: converted back, it is the same
 /// number.
-pub(super) fn bytes_of_ticks(ticks: u32, bytes_per_s: u64) -> u64 {
+fn bytes_of_ticks(ticks: u32, bytes_per_s: u64) -> u64 {
     let bytes =
         (u128::from(ticks) * u128::from(TICK_NS) * u128::from(bytes_per_s)).div_ceil(SECOND_NS);
     u64::try_from(bytes).unwrap_or(u64::MAX)
@@ -218,17 +212,6 @@ fn decode_tbf(options: &[u8]) -> Option<Parameters> {
             bytes_of_ticks(u32_at(parms, 28)?, bytes_per_s),
         ),
     ]))
-}
-
-/// `struct tc_htb_glob`: version 3, everything to class 1.
-fn encode_htb() -> Vec<u8> {
-    let mut init = Vec::new();
-    for value in [3u32, 10, 1, 0, 0] {
-        init.extend(value.to_ne_bytes());
-    }
-    Message::new(0, 0, &[])
-        .attribute(TCA_HTB_INIT, &init)
-        .into_body()
 }
 
 fn encode_netem(of: Requested) -> Vec<u8> {
@@ -331,7 +314,6 @@ mod tests {
                 ("limit_bytes", 1 << 20),
             ],
         ),
-        ("htb default 1", &[]),
         (
             "netem delay 20ms 128us loss 0.1% limit 5000 rate 8kbit reorder 25% duplicate 0.0001%",
             &[
