@@ -12,6 +12,7 @@ use bitcost_sys::netlink::{Rtnl, VethPair};
 
 use crate::diagnose::diagnose;
 use crate::emulated_links::EmulatedLinks;
+use crate::error::NO_NETEM;
 use crate::protocol::{Host, NapiState, Ready};
 use crate::{LabError, cable, carrier, emulated_links, napi, node, shape};
 
@@ -179,9 +180,7 @@ impl Network {
             return Ok(None);
         }
         if shaping.needs_emulator() && !has_emulator && !self.can_use_netem()? {
-            return Err(LabError::NoEmulator {
-                device: device.to_owned(),
-            });
+            return Err(LabError::no_emulator(device));
         }
         let note = match &mut self.emulators {
             Some(emulators) if has_emulator => emulators.set(device, shaping)?,
@@ -192,9 +191,8 @@ impl Network {
             let mut ends = link.ends.iter_mut();
             Some((ends.find(|end| end.device == device)?, link.mtu_bytes))
         });
-        let (end, mtu_bytes) = found.ok_or_else(|| LabError::InvalidTopology {
-            what: format!("\"{device}\" is not a device"),
-        })?;
+        let (end, mtu_bytes) = found
+            .ok_or_else(|| LabError::topology(&format!("\"{device}\" is not a device")))?;
         // Where a link has an emulator, the kernel makes only what needs none.
         let by_kernel = |shaping: &Shaping| match has_emulator && shaping.needs_emulator() {
             true => Shaping::default(),
@@ -257,7 +255,7 @@ fn emulator(topology: &Topology, emulate: &[String]) -> Result<(bool, Option<Str
         DelayBackend::Builtin => true,
         DelayBackend::Auto => !shape::has_netem()?,
         DelayBackend::Netem if shape::has_netem()? => false,
-        DelayBackend::Netem => return Err(LabError::NoNetem),
+        DelayBackend::Netem => return Err(LabError(NO_NETEM.to_owned())),
     };
     let who = match (by_line, topology.delay_backend) {
         (false, _) => "the kernel's netem",
@@ -328,7 +326,8 @@ fn make_link(link: &Link, namespaces: &Namespaces) -> Result<(), LabError> {
 
 fn configure(end: &End) -> Result<(), LabError> {
     if end.gro_off {
-        node::set_features(&end.device, [("rx-gro".to_owned(), false)].into())?;
+        node::set_features(&end.device, [("rx-gro".to_owned(), false)].into())
+            .map_err(LabError::happened)?;
     }
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(&end.device)?;
@@ -380,9 +379,8 @@ fn host(
         let (given, napi) = devices.get(&(end.node.as_str(), end.device.as_str()))?;
         (!given.is_empty()).then_some((end, given, napi))
     });
-    let (end, addresses, napi) = found.ok_or_else(|| LabError::InvalidTopology {
-        what: format!("{} has no address", node.name),
-    })?;
+    let (end, addresses, napi) = found
+        .ok_or_else(|| LabError::topology(&format!("{} has no address", node.name)))?;
     let link = in_node(namespaces, &node.name, || {
         Ok(Rtnl::open()?.link(&end.device)?)
     })?;
@@ -410,8 +408,6 @@ fn in_node<T>(
 }
 
 fn namespace_of<'a>(namespaces: &'a Namespaces, node: &str) -> Result<&'a OwnedFd, LabError> {
-    let missing = || LabError::InvalidTopology {
-        what: format!("\"{node}\" is not a node"),
-    };
+    let missing = || LabError::topology(&format!("\"{node}\" is not a node"));
     namespaces.get(node).ok_or_else(missing)
 }

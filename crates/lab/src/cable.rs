@@ -60,9 +60,10 @@ fn add_queue(rtnl: &mut Rtnl, port: &Link) -> Result<Option<String>, LabError> {
         return Ok(None);
     }
     let found: Vec<&str> = qdiscs.iter().map(|qdisc| qdisc.kind.as_str()).collect();
-    Err(LabError::Build {
-        happened: format!("{} was given the queue pfifo and has {found:?}", port.name),
-    })
+    let port = &port.name;
+    Err(LabError::happened(format!(
+        "{port} was given the queue pfifo and has {found:?}"
+    )))
 }
 
 /// Makes the kernel segment TCP super-packets before `device`, and reads the features back.
@@ -70,8 +71,6 @@ fn segment_super_packets(device: &str) -> Result<(), LabError> {
     let features = Ethtool::open()?.features(device)?;
     let is_tso = |name: &String| name.starts_with("tx-tcp") && name.ends_with("-segmentation");
     let names = features.into_keys().filter(is_tso);
-    Ok(node::set_features(
-        device,
-        names.map(|name| (name, false)).collect(),
-    )?)
+    node::set_features(device, names.map(|name| (name, false)).collect())
+        .map_err(LabError::happened)
 }

@@ -23,9 +23,9 @@ pub(crate) fn wait(end: &End) -> Result<(), LabError> {
     while !rtnl.link(&end.device)?.is_running() {
         if Instant::now() > last {
             let device = &end.device;
-            return Err(LabError::Build {
-                happened: format!("{device} is up and has no carrier after {LONGEST:?}"),
-            });
+            return Err(LabError::happened(format!(
+                "{device} is up and has no carrier after {LONGEST:?}"
+            )));
         }
         thread::sleep(PAUSE);
     }

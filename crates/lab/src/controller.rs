@@ -127,10 +127,8 @@ impl Lab {
 
     pub fn host(&self, name: &str) -> Result<&Host, LabError> {
         let host = self.hosts().iter().find(|host| host.name == name);
-        host.ok_or_else(|| LabError::NoSuchHost {
-            asked: name.to_owned(),
-            known: self.hosts().iter().map(|host| host.name.clone()).collect(),
-        })
+        let known = self.hosts().iter().map(|host| host.name.as_str());
+        host.ok_or_else(|| LabError::no_host(name, known))
     }
 
     /// The present state of a lab that [`Lab::up_enterable`] started.

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::emulator::{Device, Emulator, Handle, Settings};
+use crate::emulator::{Device, Emulator, Handle, rate_by_delay_bytes};
 use bitcost_model::counters::LinkEmulator;
-use bitcost_model::shaping::{PPM, Shaping};
+use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::{End, Link};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
 use bitcost_sys::netlink::{Rtnl, VethPair};
@@ -134,8 +134,8 @@ impl EmulatedLinks {
             Ok::<_, LabError>(Device { index, mtu_bytes })
         };
         let devices = [device(&link.ends[0])?, device(&link.ends[1])?];
-        let settings = link.ends.each_ref().map(|end| settings(&end.egress));
-        let room_bytes = settings.each_ref().map(Settings::rate_by_delay_bytes);
+        let shapings = link.ends.each_ref().map(|end| emulated(&end.egress));
+        let room_bytes = shapings.each_ref().map(rate_by_delay_bytes);
         let names = link.ends.each_ref().map(|end| end.device.clone());
         let failed = |error: io::Error| {
             LabError::build(
@@ -143,7 +143,7 @@ impl EmulatedLinks {
                 &error,
             )
         };
-        let emulator = Emulator::open(devices, settings, SEED).map_err(failed)?;
+        let emulator = Emulator::open(devices, shapings, SEED).map_err(failed)?;
         let note = emulator.has_short_rings().then(|| {
             format!(
                 "this machine has too little memory for the rings of the link emulator of {} and {}: it may drop packets of bursts shorter than rate × delay",
@@ -197,23 +197,18 @@ impl EmulatedLinks {
             let side = running.ends.iter().position(|end| end.device == device)?;
             Some((running, side))
         });
-        let (running, side) = found.ok_or_else(|| LabError::NoEmulator {
-            device: device.to_owned(),
-        })?;
+        let (running, side) = found.ok_or_else(|| LabError::no_emulator(device))?;
         running.ends[side].egress = shaping.clone();
-        let wanted = running.ends.each_ref().map(|end| settings(&end.egress));
+        let wanted = running.ends.each_ref().map(|end| emulated(&end.egress));
         let in_effect = running
             .handle
             .set_and_read(wanted.clone(), SEED, APPLY_LIMIT);
-        if in_effect != wanted {
-            return Err(LabError::Build {
-                happened: format!(
-                    "the link emulator of {device} did not take its settings: it forwards by {:?} and not by {:?}",
-                    in_effect[side], wanted[side]
-                ),
-            });
+        if in_effect.as_ref() != Some(&wanted) {
+            return Err(LabError::happened(format!(
+                "the link emulator of {device} did not take its settings: it forwards by {in_effect:?} and not by {wanted:?}"
+            )));
         }
-        let is_short = wanted[side].rate_by_delay_bytes() > running.room_bytes[side];
+        let is_short = rate_by_delay_bytes(&wanted[side]) > running.room_bytes[side];
         Ok(is_short.then(|| {
             format!(
                 "the link emulator of {device} was made for a smaller product of rate and delay: it may drop packets of bursts shorter than that; write these values into the lab file, and build the lab again, for more room"
@@ -235,19 +230,10 @@ pub(crate) fn carries(link: &Link, asked: &[String]) -> bool {
         .any(|end| end.egress.needs_emulator() || asked.contains(&end.device))
 }
 
-/// The emulator's settings. The kernel handles a direction that only has a rate or a queue.
-fn settings(shaping: &Shaping) -> Settings {
-    if !shaping.needs_emulator() {
-        return Settings::default();
-    }
-    let share = |ppm: u32| f64::from(ppm) / f64::from(PPM);
-    Settings {
-        delay_ns: shaping.delay_us * 1000,
-        jitter_ns: shaping.jitter_us * 1000,
-        loss: share(shaping.loss_ppm),
-        duplicate: share(shaping.duplicate_ppm),
-        reorder: share(shaping.reorder_ppm),
-        rate_bps: shaping.rate_bps,
-        limit: shaping.room(),
+/// What the emulator does. The kernel handles a direction that only has a rate or a queue.
+fn emulated(shaping: &Shaping) -> Shaping {
+    match shaping.needs_emulator() {
+        true => shaping.clone(),
+        false => Shaping::default(),
     }
 }

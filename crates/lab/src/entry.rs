@@ -37,10 +37,8 @@ impl State {
         let ready = &self.ready;
         let mut nodes = ready.nodes.iter();
         let found = nodes.find(|(name, _)| name == node);
-        let (_, fd) = found.ok_or_else(|| LabError::NoSuchHost {
-            asked: node.to_owned(),
-            known: ready.nodes.iter().map(|(name, _)| name.clone()).collect(),
-        })?;
+        let known = ready.nodes.iter().map(|(name, _)| name.as_str());
+        let (_, fd) = found.ok_or_else(|| LabError::no_host(node, known))?;
         // All are opened before the first is entered, since that changes what may be opened.
         let net = open(ready.daemon_pid, &format!("fd/{fd}"))?;
         let pids = open(ready.init_pid.unwrap_or_default(), "ns/pid")?;

@@ -11,7 +11,7 @@ use bitcost_sys::netlink::{Ethtool, Features, napis};
 use bitcost_sys::thread::{cpus_of_thread, pin_thread_to};
 
 use crate::NapiState;
-use crate::node::{self, Failed};
+use crate::node;
 
 const FEATURES: [&str; 2] = ["rx-gro", "rx-udp-gro-forwarding"];
 
@@ -35,8 +35,7 @@ fn try_threaded(device: &str, index: u32) -> Result<Vec<u32>, String> {
     let mut ethtool = Ethtool::open().map_err(text)?;
     let before = ethtool.features(device).map_err(text)?;
     let wanted = FEATURES.map(|name| (name.to_owned(), true)).into();
-    let turned = node::set_features(device, wanted).map_err(|Failed(reason)| reason);
-    let outcome = turned.and_then(|()| write_threaded(device));
+    let outcome = node::set_features(device, wanted).and_then(|()| write_threaded(device));
     match outcome {
         Ok(()) => thread_pids(index).map_err(text),
         Err(reason) => {

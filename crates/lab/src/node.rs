@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use bitcost_model::topology::{Node, Topology};
-use bitcost_sys::netlink::{Ethtool, Rtnl};
+use bitcost_sys::netlink::{self, Ethtool, Rtnl};
 
 use crate::LabError;
+use crate::error::NO_BRIDGE;
 
 /// Forwarding of both IP versions; each network namespace has separate values.
 const FORWARDING: [&str; 2] = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
@@ -45,7 +46,7 @@ pub(crate) fn prepare() -> Result<(), LabError> {
 pub(crate) fn bridge(bridge: &str, name: &str, topology: &Topology) -> Result<(), LabError> {
     let mut rtnl = Rtnl::open()?;
     match rtnl.create_bridge(bridge) {
-        Err(error) if error.is_unsupported() => return Err(LabError::NoBridge),
+        Err(error) if error.is_unsupported() => return Err(LabError(NO_BRIDGE.to_owned())),
         outcome => outcome?,
     }
     let bridge = rtnl.link(bridge)?;
@@ -74,31 +75,18 @@ pub(crate) fn allow_ping() -> Result<(), LabError> {
 }
 
 /// Turns features of a device on or off, by the kernel's names, and reads them back.
-pub(crate) fn set_features(device: &str, wanted: BTreeMap<String, bool>) -> Result<(), Failed> {
-    let mut ethtool = Ethtool::open()?;
-    ethtool.set_features(device, &wanted)?;
-    let now = ethtool.features(device)?;
+pub(crate) fn set_features(device: &str, wanted: BTreeMap<String, bool>) -> Result<(), String> {
+    let text = |error: netlink::Error| error.to_string();
+    let mut ethtool = Ethtool::open().map_err(text)?;
+    ethtool.set_features(device, &wanted).map_err(text)?;
+    let now = ethtool.features(device).map_err(text)?;
     let is_on = |name: &str| now.get(name).is_some_and(|feature| feature.active);
     match wanted.iter().find(|(name, on)| is_on(name) != **on) {
         Some((name, on)) => {
             let state = if *on { "on" } else { "off" };
-            Err(Failed(format!("{device} does not turn {name} {state}")))
+            Err(format!("{device} does not turn {name} {state}"))
         }
         None => Ok(()),
-    }
-}
-
-pub(crate) struct Failed(pub(crate) String);
-
-impl From<bitcost_sys::netlink::Error> for Failed {
-    fn from(error: bitcost_sys::netlink::Error) -> Self {
-        Failed(error.to_string())
-    }
-}
-
-impl From<Failed> for LabError {
-    fn from(Failed(happened): Failed) -> Self {
-        LabError::Build { happened }
     }
 }
 
@@ -127,7 +115,8 @@ fn write(name: &str, value: &str) -> Result<(), LabError> {
     if now.trim() == value {
         return Ok(());
     }
-    Err(LabError::Build {
-        happened: format!("{path} reads {} after {value} was written", now.trim()),
-    })
+    let now = now.trim();
+    Err(LabError::happened(format!(
+        "{path} reads {now} after {value} was written"
+    )))
 }

@@ -43,11 +43,11 @@ impl Processes {
                 .map_err(cannot)?;
         }
         let first_pid = line.trim().parse();
-        let first_pid = first_pid.map_err(|_| LabError::Build {
-            happened: format!(
-                "cannot create a PID namespace for the lab's processes: {}",
-                line.trim()
-            ),
+        let first_pid = first_pid.map_err(|_| {
+            let why = line.trim();
+            LabError::happened(format!(
+                "cannot create a PID namespace for the lab's processes: {why}"
+            ))
         });
         Ok(Processes {
             parent,

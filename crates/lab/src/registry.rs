@@ -1,7 +1,6 @@
 //! Running labs, by name: each listens on a socket in the abstract namespace (unix(7)), which is
 //! removed with its process, however that ends. Users do not see each other's labs.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -56,9 +55,8 @@ const DOWN_LIMIT: Duration = Duration::from_secs(10);
 /// How long connecting to a socket with a full backlog is retried.
 const BUSY_LIMIT: Duration = Duration::from_secs(1);
 const BUSY_POLL: Duration = Duration::from_millis(5);
-/// The most labs of one base name that are numbered; further ones get a random suffix.
+/// The most labs of one base name.
 const NUMBERS_MAX: u32 = 1000;
-const RANDOM_NAMES: u32 = 16;
 
 fn address(name: &str) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("{}{name}", prefix()))
@@ -76,23 +74,11 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Takes the name `asked`; without one `base`, or if that is taken `base` with a number or
-    /// random letters.
+    /// Takes the name `asked`; without one `base`, or if that is taken `base` with a number.
     pub fn take(asked: Option<&str>, base: &str) -> Result<Claim, LabError> {
-        let names: Box<dyn Iterator<Item = String>> = match asked {
-            Some(name) => Box::new(std::iter::once(name.to_owned())),
-            None => {
-                let numbered = (2..NUMBERS_MAX).map(|number| format!("{base}-{number}"));
-                // Other users may have taken every predictable name.
-                let random = (0..RANDOM_NAMES).map(|_| format!("{base}-{:08x}", random()));
-                Box::new(
-                    std::iter::once(base.to_owned())
-                        .chain(numbered)
-                        .chain(random),
-                )
-            }
-        };
-        for name in names {
+        let numbered = (2..NUMBERS_MAX).map(|number| format!("{base}-{number}"));
+        let names = std::iter::once(asked.unwrap_or(base).to_owned());
+        for name in names.chain(numbered.filter(|_| asked.is_none())) {
             match address(&name).and_then(|address| UnixListener::bind_addr(&address)) {
                 Ok(listener) => return Ok(Claim { name, listener }),
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
@@ -110,7 +96,7 @@ impl Claim {
                 "a lab named {name} is already running; choose another name, or take it down: bitcost lab down {name}"
             ),
         };
-        Err(LabError::Build { happened })
+        Err(LabError::happened(happened))
     }
 
     /// Waits for a client, at most for `limit`. One that wants the description gets it; the request
@@ -157,11 +143,6 @@ fn hear<T: for<'a> Deserialize<'a>>(stream: &UnixStream, limit: Duration) -> io:
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
-}
-
-/// 32 bits that others cannot predict: the keys of a hasher are random.
-fn random() -> u32 {
-    RandomState::new().hash_one(0u32) as u32
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -96,9 +96,9 @@ pub(crate) fn clear(device: &str) -> Result<(), LabError> {
     rtnl.delete_root(index)?;
     match own(&mut rtnl)? {
         None => Ok(()),
-        Some(kind) => Err(LabError::Build {
-            happened: format!("{device} keeps {kind} after it was removed"),
-        }),
+        Some(kind) => Err(LabError::happened(format!(
+            "{device} keeps {kind} after it was removed"
+        ))),
     }
 }
 
@@ -126,11 +126,9 @@ pub(crate) fn apply(end: &End, mtu_bytes: u32) -> Result<(), LabError> {
 
 fn lacking(end: &End, kind: &str, why: &str) -> LabError {
     let (device, shaping) = (&end.device, show_shaping(&end.egress));
-    LabError::Build {
-        happened: format!(
-            "{device} ({shaping}) needs {kind}: {why}; load the module sch_{kind}, or leave this out of the lab"
-        ),
-    }
+    LabError::happened(format!(
+        "{device} ({shaping}) needs {kind}: {why}; load the module sch_{kind}, or leave this out of the lab"
+    ))
 }
 
 /// Checks that a qdisc has the requested parameters, except for the rounding of the kernel's units.

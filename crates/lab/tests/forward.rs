@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bitcost_lab::emulator::{Device, Emulator, Settings};
+use bitcost_lab::emulator::{Device, Emulator};
 use bitcost_model::counters::LinkEmulator;
-use bitcost_model::shaping::QueueLimit;
+use bitcost_model::shaping::{QueueLimit, Shaping};
 use bitcost_sys::socket::{SO_SNDBUF, SO_SNDBUFFORCE};
 use bitcost_testkit::gap::{DEVICE, Gap};
 
@@ -41,12 +41,12 @@ struct Path {
 }
 
 impl Path {
-    fn new(mtu_bytes: u32, settings: [Settings; 2]) -> Path {
+    fn new(mtu_bytes: u32, settings: [Shaping; 2]) -> Path {
         Path::later(mtu_bytes, settings, |_| ())
     }
 
     /// A path whose emulator begins to read when `before` has ended.
-    fn later(mtu_bytes: u32, settings: [Settings; 2], before: impl FnOnce(&Gap)) -> Path {
+    fn later(mtu_bytes: u32, settings: [Shaping; 2], before: impl FnOnce(&Gap)) -> Path {
         let gap = Gap::new(mtu_bytes);
         let devices = gap.devices.map(|index| Device { index, mtu_bytes });
         let line = Emulator::open(devices, settings, 7).expect("opens");
@@ -108,10 +108,10 @@ impl Path {
     }
 }
 
-fn held(delay_ms: u64) -> Settings {
-    Settings {
-        delay_ns: delay_ms * 1_000_000,
-        ..Settings::default()
+fn held(delay_ms: u64) -> Shaping {
+    Shaping {
+        delay_us: delay_ms * 1000,
+        ..Shaping::default()
     }
 }
 
@@ -214,7 +214,7 @@ fn burst(gap: &Gap, super_packets: u64, segments: usize) {
 
 fn a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator() {
     // 100 MB/s × 40 ms are 4 MB.
-    let shaped = Settings {
+    let shaped = Shaping {
         rate_bps: Some(800_000_000),
         ..held(40)
     };
@@ -271,8 +271,8 @@ fn what_the_ring_drops_is_counted() {
 }
 
 fn a_short_queue_drops_and_says_so() {
-    let short = Settings {
-        limit: Some(QueueLimit::Packets(10)),
+    let short = Shaping {
+        queue_limit: Some(QueueLimit::Packets(10)),
         ..held(200)
     };
     let path = Path::new(MTU_BYTES, [short, held(0)]);

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use bitcost_lab::{DAEMON_VERB, Lab, LabError, Napi, NapiState, Topology};
+use bitcost_lab::{DAEMON_VERB, Lab, Napi, NapiState, Topology};
 use bitcost_sys::namespace::{Kind, enter};
 /// Exit status of a test or helper that needs what this machine lacks.
 const IMPOSSIBLE: i32 = 77;
@@ -58,7 +58,7 @@ fn up(napi: Napi) -> Lab {
 fn up_with(topology: &Topology) -> Lab {
     match Lab::up(topology) {
         Ok(lab) => lab,
-        Err(error @ LabError::NoUserNamespaces { .. }) => {
+        Err(error) if error.to_string().contains("the lab's namespaces") => {
             eprintln!("{error}");
             std::process::exit(IMPOSSIBLE);
         }

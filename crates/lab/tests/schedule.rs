@@ -1,10 +1,11 @@
 //! The schedule in virtual time: when packets depart, which are dropped, and the frequency of
 //! random losses.
 
-use bitcost_lab::emulator::{Schedule, Settings, Size};
-use bitcost_model::shaping::QueueLimit;
+use bitcost_lab::emulator::{Schedule, Size};
+use bitcost_model::shaping::{QueueLimit, Shaping};
 
 const MS: u64 = 1_000_000;
+const US: u64 = 1000;
 const FRAME: Size = Size {
     segments: 1,
     bytes: 1514,
@@ -16,10 +17,10 @@ const SUPER: Size = Size {
 
 /// Departures of packets that arrived at these times, as (due, number of the packet), in order.
 fn departures(
-    settings: Settings,
+    shaping: Shaping,
     arrivals: &[(u64, Size)],
 ) -> (Vec<(u64, usize)>, Schedule<usize>) {
-    let mut line = Schedule::new(settings, 1, 0);
+    let mut line = Schedule::new(shaping, 1, 0);
     for (number, (at_ns, size)) in arrivals.iter().enumerate() {
         line.arrive(*at_ns, *size, || number);
     }
@@ -33,14 +34,15 @@ fn departures(
 
 #[test]
 fn nothing_departs_before_its_time() {
-    let settings = Settings {
-        delay_ns: 10,
-        ..Settings::default()
+    let shaping = Shaping {
+        delay_us: 10,
+        ..Shaping::default()
     };
-    let mut line = Schedule::new(settings, 1, 0);
+    let mut line = Schedule::new(shaping, 1, 0);
     line.arrive(100, FRAME, || ());
-    assert!(line.depart(109).is_none());
-    assert_eq!(line.depart(500).map(|left| left.due_ns), Some(110));
+    assert!(line.depart(99 + 10 * US).is_none());
+    let left = line.depart(50 * US).map(|left| left.due_ns);
+    assert_eq!(left, Some(100 + 10 * US));
     assert_eq!(line.next_ns(), None);
 }
 
@@ -48,13 +50,13 @@ fn nothing_departs_before_its_time() {
 /// counts every segment; both overlap, as in netem.
 #[test]
 fn packets_depart_by_delay_and_rate() {
-    let due = |delay_ms, rate_bps, arrivals: &[(u64, Size)]| {
-        let settings = Settings {
-            delay_ns: delay_ms * MS,
+    let due = |delay_ms: u64, rate_bps, arrivals: &[(u64, Size)]| {
+        let shaping = Shaping {
+            delay_us: delay_ms * 1000,
             rate_bps,
-            ..Settings::default()
+            ..Shaping::default()
         };
-        let (out, _) = departures(settings, arrivals);
+        let (out, _) = departures(shaping, arrivals);
         assert!(
             out.iter()
                 .enumerate()
@@ -76,12 +78,12 @@ fn packets_depart_by_delay_and_rate() {
 #[test]
 fn a_limit_counts_what_it_says() {
     let dropped = |limit, arrivals: &[(u64, Size)]| {
-        let settings = Settings {
-            delay_ns: 20 * MS,
-            limit: Some(limit),
-            ..Settings::default()
+        let shaping = Shaping {
+            delay_us: 20_000,
+            queue_limit: Some(limit),
+            ..Shaping::default()
         };
-        let (_, line) = departures(settings, arrivals);
+        let (_, line) = departures(shaping, arrivals);
         let (overflowed, lost) = (&line.counters().overflowed, &line.counters().lost);
         (overflowed.packets, overflowed.segments, lost.packets)
     };
@@ -98,18 +100,18 @@ fn a_limit_counts_what_it_says() {
 /// A packet that is due has left the queue, even if the caller takes it later.
 #[test]
 fn a_caller_that_is_late_does_not_make_the_queue_longer() {
-    let settings = Settings {
-        delay_ns: 10,
-        limit: Some(QueueLimit::Packets(1)),
-        ..Settings::default()
+    let shaping = Shaping {
+        delay_us: 10,
+        queue_limit: Some(QueueLimit::Packets(1)),
+        ..Shaping::default()
     };
-    let mut line = Schedule::new(settings, 1, 0);
+    let mut line = Schedule::new(shaping, 1, 0);
     for number in 0..5 {
-        line.arrive(number * 10, FRAME, || number);
+        line.arrive(number * 10 * US, FRAME, || number);
     }
     assert_eq!(line.counters().overflowed.packets, 0);
     assert_eq!(line.holds().packets, 1);
-    let left = std::iter::from_fn(|| line.depart(1000));
+    let left = std::iter::from_fn(|| line.depart(MS));
     assert!(left.map(|left| left.packet).eq(0..5));
 }
 
@@ -117,11 +119,11 @@ fn a_caller_that_is_late_does_not_make_the_queue_longer() {
 /// √(n·p·(1−p)).
 #[test]
 fn one_per_cent_is_lost_of_a_million() {
-    let settings = Settings {
-        loss: 0.01,
-        ..Settings::default()
+    let shaping = Shaping {
+        loss_ppm: 10_000,
+        ..Shaping::default()
     };
-    let mut line = Schedule::new(settings, 42, 0);
+    let mut line = Schedule::new(shaping, 42, 0);
     for at in 0..1_000_000 {
         line.arrive(at, FRAME, || ());
         while line.depart(at).is_some() {}
@@ -133,22 +135,22 @@ fn one_per_cent_is_lost_of_a_million() {
 
 #[test]
 fn the_same_seed_loses_the_same_packets_whatever_else_is_asked() {
-    let kept = |seed, direction, settings: Settings| {
-        let mut line = Schedule::new(settings, seed, direction);
+    let kept = |seed, direction, shaping: Shaping| {
+        let mut line = Schedule::new(shaping, seed, direction);
         let mut kept = Vec::new();
         for number in 0..2000 {
             line.arrive(number, FRAME, || kept.push(number));
         }
         kept
     };
-    let lossy = Settings {
-        loss: 0.1,
-        ..Settings::default()
+    let lossy = Shaping {
+        loss_ppm: 100_000,
+        ..Shaping::default()
     };
-    let jittery = Settings {
-        jitter_ns: MS,
-        delay_ns: 5 * MS,
-        reorder: 0.2,
+    let jittery = Shaping {
+        jitter_us: 1000,
+        delay_us: 5000,
+        reorder_ppm: 200_000,
         ..lossy.clone()
     };
     assert_eq!(kept(3, 0, lossy.clone()), kept(3, 0, lossy.clone()));
@@ -159,19 +161,21 @@ fn the_same_seed_loses_the_same_packets_whatever_else_is_asked() {
 
 #[test]
 fn duplicates_come_twice_and_reordered_ones_at_once() {
-    let always = Settings {
-        duplicate: 1.0,
-        delay_ns: 10,
-        ..Settings::default()
+    let always = Shaping {
+        duplicate_ppm: 1_000_000,
+        delay_us: 10,
+        ..Shaping::default()
     };
     let (out, line) = departures(always, &[(0, FRAME), (1, FRAME)]);
-    assert_eq!(out, [(10, 0), (10, 0), (11, 1), (11, 1)]);
+    let due = [10 * US, 10 * US + 1];
+    let expected = [(due[0], 0), (due[0], 0), (due[1], 1), (due[1], 1)];
+    assert_eq!(out, expected);
     let (arrived, duplicated) = (&line.counters().arrived, &line.counters().duplicated);
     assert_eq!((arrived.packets, duplicated.packets), (2, 2));
-    let half = Settings {
-        reorder: 0.5,
-        delay_ns: MS,
-        ..Settings::default()
+    let half = Shaping {
+        reorder_ppm: 500_000,
+        delay_us: 1000,
+        ..Shaping::default()
     };
     let arrivals: Vec<_> = (0..1000).map(|at| (at, FRAME)).collect();
     let (out, _) = departures(half, &arrivals);
@@ -188,13 +192,13 @@ fn duplicates_come_twice_and_reordered_ones_at_once() {
 
 #[test]
 fn jitter_lets_packets_overtake_and_keeps_its_bounds() {
-    let settings = Settings {
-        delay_ns: 10 * MS,
-        jitter_ns: 2 * MS,
-        ..Settings::default()
+    let shaping = Shaping {
+        delay_us: 10_000,
+        jitter_us: 2000,
+        ..Shaping::default()
     };
     let arrivals: Vec<_> = (0..2000).map(|number| (number * 1000, FRAME)).collect();
-    let (out, _) = departures(settings, &arrivals);
+    let (out, _) = departures(shaping, &arrivals);
     let bounds =
         |(due, number): &(u64, usize)| (8 * MS..12 * MS).contains(&(due - *number as u64 * 1000));
     assert!(out.iter().all(bounds));

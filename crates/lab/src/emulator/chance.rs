@@ -1,6 +1,7 @@
 //! Random loss, duplication, reordering and delay: the same seed gives the same result for each
 //! packet.
 
+use bitcost_model::shaping::PPM;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -29,16 +30,16 @@ impl Chance {
         }
     }
 
-    pub fn loses(&mut self, probability: f64) -> bool {
-        happens(&mut self.loss, probability)
+    pub fn loses(&mut self, ppm: u32) -> bool {
+        happens(&mut self.loss, ppm)
     }
 
-    pub fn duplicates(&mut self, probability: f64) -> bool {
-        happens(&mut self.duplicate, probability)
+    pub fn duplicates(&mut self, ppm: u32) -> bool {
+        happens(&mut self.duplicate, ppm)
     }
 
-    pub fn reorders(&mut self, probability: f64) -> bool {
-        happens(&mut self.reorder, probability)
+    pub fn reorders(&mut self, ppm: u32) -> bool {
+        happens(&mut self.reorder, ppm)
     }
 
     /// A delay in ns, uniform between `mean - spread` and `mean + spread`, but not below 0.
@@ -51,10 +52,10 @@ impl Chance {
     }
 }
 
-/// One draw of 32 bits, as in netem; none if the probability is 0.
-fn happens(random: &mut ChaCha8Rng, probability: f64) -> bool {
-    let bound = (probability * (1u64 << 32) as f64).round();
-    bound > 0.0 && f64::from(random.next_u32()) < bound
+/// One draw of 32 bits, as in netem, for a probability in millionths; none if that is 0.
+fn happens(random: &mut ChaCha8Rng, ppm: u32) -> bool {
+    let bound = ((u64::from(ppm) << 32) + u64::from(PPM) / 2) / u64::from(PPM);
+    bound > 0 && u64::from(random.next_u32()) < bound
 }
 
 #[cfg(test)]

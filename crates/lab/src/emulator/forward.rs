@@ -5,20 +5,21 @@
 //! the first of them is due. Packets that are due within [`TOGETHER_NS`] of a poll depart together.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use bitcost_model::counters::LinkEmulator;
+use bitcost_model::shaping::Shaping;
 use bitcost_sys::clock;
 use bitcost_sys::packet::{BATCH, BatchSender};
+use hdrhistogram::Histogram;
 
 use crate::emulator::handle::{Handle, Own};
+use crate::emulator::held::{least_delay_ns, rate_by_delay_bytes};
 use crate::emulator::inlet::{Inlet, Moment};
-use crate::emulator::lateness::Lateness;
 use crate::emulator::pool::{Pool, Slot};
 use crate::emulator::schedule::{Departure, Schedule};
-use crate::emulator::settings::Settings;
 use crate::emulator::size::Size;
 
 /// Shortest time between two polls while packets are held, in ns: the lateness by design.
@@ -27,6 +28,8 @@ pub const TOGETHER_NS: u64 = 50_000;
 /// Longest time between two polls while packets are held, in ns; the rings have room for more.
 const POLL_NS: u64 = 1_000_000;
 
+/// The shortest and the longest lateness with a separate bucket, in ns; others are in the first and the last one.
+const LATE_NS: (u64, u64) = (1000, 60_000_000_000);
 /// Time between two reports while packets are held, in ns.
 const REPORT_NS: u64 = 10_000_000;
 
@@ -43,8 +46,8 @@ struct Direction {
     /// Packets that are due and about to be sent, in order.
     leaving: VecDeque<Departure<Slot>>,
     batch_sender: BatchSender,
-    /// How long after its due time each packet departed.
-    lateness: Lateness,
+    /// How long after its due time each packet departed, in ns.
+    lateness: Histogram<u64>,
     is_prompt: bool,
 }
 
@@ -57,12 +60,12 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Opens both devices. The first of `settings` is the direction from the first device to the
+    /// Opens both devices. The first of `shapings` is the direction from the first device to the
     /// second.
-    pub fn open(devices: [Device; 2], settings: [Settings; 2], seed: u64) -> io::Result<Emulator> {
+    pub fn open(devices: [Device; 2], shapings: [Shaping; 2], seed: u64) -> io::Result<Emulator> {
         let [first, second] = devices;
-        let (handle, own) = Handle::new(settings.clone())?;
-        let [there, back] = settings;
+        let (handle, own) = Handle::new()?;
+        let [there, back] = shapings;
         let directions = [
             Direction::open(first, second, there, seed, 0)?,
             Direction::open(second, first, back, seed, 1)?,
@@ -96,7 +99,7 @@ impl Emulator {
     pub fn run(mut self, mut watch: impl FnMut([LinkEmulator; 2])) -> io::Result<()> {
         loop {
             let now = Moment::now();
-            self.apply_request();
+            self.apply_requests();
             for direction in &mut self.directions {
                 direction.poll(now, &mut self.pool);
                 direction.send_due(&mut self.pool);
@@ -106,17 +109,17 @@ impl Emulator {
         }
     }
 
-    fn apply_request(&mut self) {
-        let Some((settings, seed)) = self.own.requested() else {
-            return;
-        };
-        for (number, (direction, settings)) in (0..).zip(self.directions.iter_mut().zip(settings)) {
-            direction.is_prompt = is_prompt(&settings);
-            direction.schedule.set(settings, seed, number);
+    fn apply_requests(&mut self) {
+        while let Ok((shapings, seed, reply)) = self.own.requests.try_recv() {
+            let directions = self.directions.iter_mut().zip(shapings);
+            for (number, (direction, shaping)) in (0..).zip(directions) {
+                direction.is_prompt = is_prompt(&shaping);
+                direction.schedule.set(shaping, seed, number);
+            }
+            let in_effect = self.directions.each_ref();
+            // Who no longer waits needs no answer.
+            let _ = reply.send(in_effect.map(|direction| direction.schedule.shaping().clone()));
         }
-        let in_effect = self.directions.each_ref();
-        self.own
-            .confirm(in_effect.map(|direction| direction.schedule.settings().clone()));
     }
 
     /// Reports periodically while packets are held, and when none are held any more.
@@ -140,8 +143,8 @@ impl Emulator {
         let cpu_ns = clock::thread_cpu_ns();
         watch(self.directions.each_ref().map(|direction| LinkEmulator {
             cpu_ns,
-            rate_bps: direction.schedule.settings().rate_bps,
-            late: direction.lateness.buckets(),
+            rate_bps: direction.schedule.shaping().rate_bps,
+            late: buckets(&direction.lateness),
             ..direction.schedule.counters().clone()
         }));
         Ok(())
@@ -159,9 +162,12 @@ impl Emulator {
                 .directions
                 .iter()
                 .flat_map(|direction| direction.inlet.files())
-                .chain([self.own.as_fd()])
+                .chain([self.own.bell.as_fd()])
                 .collect();
-            return bitcost_sys::process::wait_any(&files, None).map(drop);
+            bitcost_sys::process::wait_any(&files, None)?;
+            // What was requested before it rang is applied at the next poll.
+            let _ = (&self.own.bell).read(&mut [0; 64]);
+            return Ok(());
         };
         let until_ns = next_ns.min(polled_ns + POLL_NS);
         let least_ns = polled_ns + TOGETHER_NS;
@@ -186,26 +192,34 @@ impl Emulator {
     }
 }
 
+/// The bound of each bucket that has packets, in ns, with their number.
+fn buckets(lateness: &Histogram<u64>) -> Vec<(u64, u64)> {
+    let recorded = lateness.iter_recorded();
+    let bucket = recorded.map(|of| (of.value_iterated_to(), of.count_at_value()));
+    bucket.collect()
+}
+
 /// Whether packets may be due before the next poll.
-fn is_prompt(settings: &Settings) -> bool {
-    settings.least_delay_ns() < POLL_NS
+fn is_prompt(shaping: &Shaping) -> bool {
+    least_delay_ns(shaping) < POLL_NS
 }
 
 impl Direction {
     fn open(
         from: Device,
         to: Device,
-        settings: Settings,
+        shaping: Shaping,
         seed: u64,
         number: u64,
     ) -> io::Result<Direction> {
         Ok(Direction {
-            inlet: Inlet::open(from.index, from.mtu_bytes, settings.rate_by_delay_bytes())?,
-            is_prompt: is_prompt(&settings),
-            schedule: Schedule::new(settings, seed, number),
+            inlet: Inlet::open(from.index, from.mtu_bytes, rate_by_delay_bytes(&shaping))?,
+            is_prompt: is_prompt(&shaping),
+            schedule: Schedule::new(shaping, seed, number),
             leaving: VecDeque::new(),
             batch_sender: BatchSender::open(to.index)?,
-            lateness: Lateness::default(),
+            lateness: Histogram::new_with_bounds(LATE_NS.0, LATE_NS.1, 1)
+                .map_err(io::Error::other)?,
         })
     }
 
@@ -248,7 +262,7 @@ impl Direction {
             if is_taken {
                 departure.size.add_to(&mut counters.departed);
                 self.lateness
-                    .record(now_ns.saturating_sub(departure.due_ns));
+                    .saturating_record(now_ns.saturating_sub(departure.due_ns));
             } else {
                 departure.size.add_to(&mut counters.refused);
             }

@@ -4,15 +4,14 @@
 mod chance;
 mod forward;
 mod handle;
+mod held;
 mod inlet;
-mod lateness;
 mod pool;
 mod schedule;
-mod settings;
 mod size;
 
 pub use forward::{Device, Emulator, TOGETHER_NS};
 pub use handle::Handle;
+pub use held::rate_by_delay_bytes;
 pub use schedule::{Departure, Schedule};
-pub use settings::Settings;
-pub use size::{OFFLOAD_HEADER_BYTES, Size};
+pub use size::Size;

@@ -9,10 +9,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use bitcost_model::counters::{Amount, LinkEmulator};
-use bitcost_model::shaping::QueueLimit;
+use bitcost_model::shaping::{QueueLimit, Shaping};
 
 use crate::emulator::chance::Chance;
-use crate::emulator::settings::Settings;
 use crate::emulator::size::Size;
 
 struct Entry<T> {
@@ -58,7 +57,9 @@ pub struct Departure<T> {
 /// One direction of an emulator: the packets that it holds, and its counters. `T` is a packet's
 /// bytes, or a handle of them.
 pub struct Schedule<T> {
-    settings: Settings,
+    shaping: Shaping,
+    /// What fits in its queue.
+    room: Option<QueueLimit>,
     chance: Chance,
     /// Packets that are delayed, or queued for the rate; each departs no earlier than the one
     /// before it.
@@ -76,9 +77,10 @@ pub struct Schedule<T> {
 
 impl<T> Schedule<T> {
     /// An empty schedule. The same `seed` and `direction` give the n-th packet the same fate.
-    pub fn new(settings: Settings, seed: u64, direction: u64) -> Schedule<T> {
+    pub fn new(shaping: Shaping, seed: u64, direction: u64) -> Schedule<T> {
         Schedule {
-            settings,
+            room: shaping.room(),
+            shaping,
             chance: Chance::new(seed, direction),
             in_order: VecDeque::new(),
             overtaking: BinaryHeap::new(),
@@ -90,15 +92,16 @@ impl<T> Schedule<T> {
         }
     }
 
-    /// Applies other settings from now on; packets that it holds keep their times. The random
+    /// Shapes otherwise from now on; packets that it holds keep their times. The random
     /// numbers restart.
-    pub fn set(&mut self, settings: Settings, seed: u64, direction: u64) {
-        self.settings = settings;
+    pub fn set(&mut self, shaping: Shaping, seed: u64, direction: u64) {
+        self.room = shaping.room();
+        self.shaping = shaping;
         self.chance = Chance::new(seed, direction);
     }
 
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    pub fn shaping(&self) -> &Shaping {
+        &self.shaping
     }
 
     /// Adds a packet of this size that arrived at `at_ns`, not before earlier ones. `packet` is
@@ -106,8 +109,8 @@ impl<T> Schedule<T> {
     pub fn arrive(&mut self, at_ns: u64, size: Size, mut packet: impl FnMut() -> T) {
         self.release(at_ns);
         size.add_to(&mut self.counters.arrived);
-        let twice = self.chance.duplicates(self.settings.duplicate);
-        let lost = self.chance.loses(self.settings.loss);
+        let twice = self.chance.duplicates(self.shaping.duplicate_ppm);
+        let lost = self.chance.loses(self.shaping.loss_ppm);
         if lost {
             size.add_to(&mut self.counters.lost);
         } else {
@@ -116,7 +119,7 @@ impl<T> Schedule<T> {
         // The copy is a separate packet, which may be lost too, but is not duplicated again.
         if twice {
             size.add_to(&mut self.counters.duplicated);
-            if self.chance.loses(self.settings.loss) {
+            if self.chance.loses(self.shaping.loss_ppm) {
                 size.add_to(&mut self.counters.lost);
             } else {
                 self.enter(at_ns, size, &mut packet);
@@ -210,7 +213,7 @@ impl<T> Schedule<T> {
     }
 
     fn has_room(&self, size: Size) -> bool {
-        match self.settings.limit {
+        match self.room {
             None => true,
             Some(QueueLimit::Packets(most)) => self.holds.packets < u64::from(most),
             Some(QueueLimit::Segments(most)) => {
@@ -223,17 +226,13 @@ impl<T> Schedule<T> {
     /// When a packet that enters now departs. With a rate its transmission starts when its delay is
     /// over and the previous packet has left, and it departs at the end of its transmission.
     fn due_ns(&mut self, at_ns: u64, size: Size) -> u64 {
-        if self.chance.reorders(self.settings.reorder) {
+        if self.chance.reorders(self.shaping.reorder_ppm) {
             return at_ns;
         }
-        let Settings {
-            delay_ns,
-            jitter_ns,
-            rate_bps,
-            ..
-        } = self.settings;
+        let [delay_ns, jitter_ns] =
+            [self.shaping.delay_us, self.shaping.jitter_us].map(|us| us * 1000);
         let delayed_ns = at_ns + self.chance.delay_ns(delay_ns, jitter_ns);
-        let Some(rate_bps) = rate_bps else {
+        let Some(rate_bps) = self.shaping.rate_bps else {
             return delayed_ns;
         };
         self.last_ns = delayed_ns.max(self.last_ns) + sending_ns(size.bytes, rate_bps);

@@ -1,9 +1,7 @@
 //! The size of a packet on the link: its segments, and their bytes with the headers of each.
 
 use bitcost_model::counters::Amount;
-
-/// Length of the header for segmentation and checksum offload (`struct virtio_net_hdr`).
-pub const OFFLOAD_HEADER_BYTES: usize = 10;
+use bitcost_sys::packet::OFFLOAD_HEADER_BYTES;
 
 /// No GSO (`VIRTIO_NET_HDR_GSO_NONE`).
 const GSO_NONE: u8 = 0;

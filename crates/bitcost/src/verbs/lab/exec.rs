@@ -39,10 +39,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let words = words(&arguments.command)?;
     let lab = named(arguments.lab.as_deref(), "name one: --lab")?;
     let own = std::env::current_exe().ok();
-    let entered = lab.state.enter(&arguments.node);
-    let notes = entered.map_err(|error| match error {
-        error @ bitcost_lab::LabError::NoSuchHost { .. } => Failure::Usage(error.to_string()),
-        error => error.into(),
+    let is_node = lab.state.topology.node(&arguments.node).is_some();
+    let notes = lab.state.enter(&arguments.node).map_err(|error| match is_node {
+        true => error.into(),
+        false => Failure::Usage(error.to_string()),
     })?;
     notes
         .iter()
