@@ -1,13 +1,10 @@
 //! Journals that no process holds any more: listed, and restored.
 
-use std::fs;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bitcost_model::Unavailable;
-use bitcost_sys::namespace::{inside, network_cookie};
+use bitcost_sys::namespace::network_cookie;
 
 use crate::change::{Change, Outcome, restore};
 use crate::journal::{
@@ -168,91 +165,35 @@ fn try_to_recover(path: PathBuf, problems: &mut Vec<String>) -> Result<Vec<Outco
             return Ok(Vec::new());
         }
     }
-    let (network, pending) = (network_of(header)?, contents.pending.clone());
+    let (gone, pending) = (gone(header)?, contents.pending.clone());
     let journal = match contents.hides_changes {
         true => None,
         false => Some(OpenJournal::adopt(file, path, &contents).map_err(failed)?),
     };
-    at(network, move |gone| settle(&pending, journal, gone))
+    Ok(settle(&pending, journal, gone))
 }
 
 /// The remedy for a journal that is kept, since it has more than this program can read.
 const KEPT: &str = "kept, since what cannot be read may be a change; restore it with the version of bitcost that wrote it, or remove the file once the host's settings are correct";
 
-/// The network namespace in which changes were made.
-enum JournalNetwork {
-    Callers,
-    Other(fs::File),
-    /// One that no longer exists.
-    Gone,
-}
+const ELSEWHERE: &str = "its changes are of another network namespace; run bitcost host restore in it, or remove the file where that is gone";
 
-/// The network namespace of a journal. Without a header nothing was changed, since it is written
-/// first.
-fn network_of(header: Option<&Header>) -> Result<JournalNetwork, String> {
+/// Why the settings of a journal's network namespace cannot be restored; absent where it is the caller's. Without a header
+/// nothing was changed, since it is written first.
+///
+/// # Errors
+/// It is another one of this boot.
+fn gone(header: Option<&Header>) -> Result<Option<&'static str>, String> {
     let Some(header) = header else {
-        return Ok(JournalNetwork::Callers);
+        return Ok(None);
     };
-    let is_this_boot = header.boot == boot();
-    let is_here = header.network == network_cookie().ok();
-    if (is_this_boot && is_here) || (!is_this_boot && header.is_first_network) {
-        return Ok(JournalNetwork::Callers);
-    }
-    let network = header.network.filter(|_| is_this_boot);
-    let found = network.map_or(Ok(None), find_network)?;
-    Ok(found.map_or(JournalNetwork::Gone, JournalNetwork::Other))
-}
-
-/// Calls `work` in the network namespace of the changes, with the reason why settings of a
-/// namespace that is gone cannot be restored.
-fn at(
-    network: JournalNetwork,
-    work: impl FnOnce(Option<&str>) -> Vec<Outcome> + Send,
-) -> Result<Vec<Outcome>, String> {
-    match network {
-        JournalNetwork::Callers => Ok(work(None)),
-        JournalNetwork::Gone => Ok(work(Some(
-            "its network namespace is gone, and its settings with it",
-        ))),
-        JournalNetwork::Other(network) => inside(network.as_fd(), || work(None))
-            .map_err(|error| format!("cannot enter its network namespace: {error}")),
-    }
-}
-
-/// The network namespace with this cookie among those of all processes and those with a name; absent where it is gone.
-fn find_network(cookie: u64) -> Result<Option<fs::File>, String> {
-    let entries = |folder: &str| {
-        fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-    };
-    let of_processes = entries("/proc").map(|path| path.join("ns/net"));
-    let (mut seen, mut is_any_hidden) = (Vec::new(), false);
-    for path in of_processes.chain(entries("/run/netns")) {
-        let looked = fs::File::open(path).and_then(|file| Ok((file.metadata()?.ino(), file)));
-        let found = match looked {
-            Ok((inode, _)) if seen.contains(&inode) => continue,
-            Ok((inode, file)) => {
-                seen.push(inode);
-                let found = inside(file.as_fd(), network_cookie);
-                found.flatten().map(|found| (found, file))
-            }
-            Err(error) => Err(error),
-        };
-        match found {
-            Ok((found, file)) if found == cookie => return Ok(Some(file)),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => is_any_hidden = true,
-            _ => {}
+    match header.boot == boot() {
+        true if header.network != network_cookie().ok() => Err(ELSEWHERE.to_owned()),
+        false if !header.is_first_network => {
+            Ok(Some("its network namespace is gone, and its settings with it"))
         }
+        _ => Ok(None),
     }
-    if is_any_hidden {
-        return Err(
-            "its network namespace was not found among those that this user may enter; run bitcost host restore in it, or remove the file once its settings are correct".to_owned(),
-        );
-    }
-    Ok(None)
 }
 
 /// Restores these changes, the last one first. The journal that has them is removed when everything is restored; it is

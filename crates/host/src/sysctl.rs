@@ -13,7 +13,6 @@ use bitcost_model::near::did_you_mean;
 use crate::HostError;
 use crate::device::shown;
 use crate::knob::{Knob, Scope};
-use crate::snapshot;
 use crate::values::{PARAMETERS, VALUE, Values, single, words};
 
 pub struct Sysctl;
@@ -21,6 +20,10 @@ pub struct Sysctl;
 /// The congestion control of sockets that choose none. The kernel lets every user choose what is
 /// written here (`tcp_set_default_congestion_control` in net/ipv4/tcp_cong.c).
 const DEFAULT_CONGESTION: &str = "net.ipv4.tcp_congestion_control";
+/// Those that every user may choose (ip-sysctl.rst): one list for the whole machine. It is a second value of the default, which
+/// changes it.
+const ALLOWED_CONGESTION: &str = "net.ipv4.tcp_allowed_congestion_control";
+const ALLOWED: &str = "allowed";
 
 /// Parameters that all network namespaces of a machine share.
 const OF_MACHINE: &[&str] = &[
@@ -72,15 +75,13 @@ impl Knob for Sysctl {
 
     fn observe(&self, name: &str) -> Result<Values, HostError> {
         let text = fs::read_to_string(path(name)?).map_err(|error| unreadable(name, &error))?;
-        Ok(single(words(&text)))
-    }
-
-    fn side_effects(&self, name: &str) -> Result<Values, HostError> {
-        Ok(if name == DEFAULT_CONGESTION {
-            snapshot::allowed_congestion_controls()
-        } else {
-            Values::new()
-        })
+        let mut values = single(words(&text));
+        if name == DEFAULT_CONGESTION
+            && let Ok(text) = fs::read_to_string(path(ALLOWED_CONGESTION)?)
+        {
+            values.insert(ALLOWED.to_owned(), words(&text));
+        }
+        Ok(values)
     }
 
     fn plan(&self, _name: &str, _now: &Values, request: &HostSetting) -> Result<Values, HostError> {
@@ -90,13 +91,20 @@ impl Knob for Sysctl {
         }
     }
 
+    /// The default first, which the kernel adds to those that are allowed.
     fn write(&self, name: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
-        let value = values.get(VALUE).map(String::as_str).unwrap_or_default();
-        let file = fs::OpenOptions::new().write(true).open(path(name)?);
-        let written = file.and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()));
-        written.map_err(|error| {
-            HostError::cannot(format!("set {name} to \"{value}\""), refusal(name, &error))
-        })
+        for (value, name) in [(VALUE, name), (ALLOWED, ALLOWED_CONGESTION)] {
+            let Some(value) = values.get(value) else {
+                continue;
+            };
+            let file = fs::OpenOptions::new().write(true).open(path(name)?);
+            let written =
+                file.and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()));
+            written.map_err(|error| {
+                HostError::cannot(format!("set {name} to \"{value}\""), refusal(name, &error))
+            })?;
+        }
+        Ok(())
     }
 }
 

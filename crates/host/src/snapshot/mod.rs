@@ -19,7 +19,6 @@ use crate::values::{Mismatch, Values, differences};
 
 use facts::{Records, Snapshot, name};
 
-pub use parameters::allowed_congestion_controls;
 pub(crate) use queues::sysfs_of;
 pub use watch::Watch;
 
@@ -85,19 +84,19 @@ fn take(device: &str) -> Result<Snapshot, HostError> {
 
 /// The values that the kernel changes along with an MTU of `device`: the MTU of links on top of it
 /// and of its ports, their MTU for IPv6, and that of IPv6 routes.
+///
+/// # Errors
+/// When one of these routes could not be restored, since the kernel would replace another one instead.
 pub fn side_effects_of_mtu(device: &str) -> Result<Values, HostError> {
-    let links = links::concerned(device)?;
-    let mut snapshot = Snapshot::default();
-    links::list(&links, &mut snapshot)?;
+    let Snapshot { mut facts, records } = take(device)?;
     let own = name(links::WORD, device, links::MTU);
-    snapshot
-        .facts
-        .retain(|name, _| name.ends_with(links::MTU) && *name != own);
-    for link in &links {
-        snapshot.facts.extend(parameters::ipv6_mtu(&link.name));
-    }
-    snapshot.facts.extend(routes::with_own_mtu(&links)?);
-    Ok(snapshot.facts)
+    let is_mtu = |name: &str| name.ends_with(links::MTU) || name.ends_with(".mtu");
+    facts.retain(|name, _| {
+        let route = records.routes.get(name);
+        *name != own && (is_mtu(name) || route.is_some_and(routes::has_own_mtu))
+    });
+    routes::check_are_alone(&facts, &records)?;
+    Ok(facts)
 }
 
 /// The values that the kernel changes along with a number of queues of `device`: their maps.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use bitcost_sys::netlink::Link;
 
-use super::facts::{Records, Snapshot, name, parts, unknown};
+use super::facts::{Records, Snapshot, parts, unknown};
 use crate::HostError;
 use crate::device::is_name;
 use crate::values::{PARAMETERS, Values, words};
@@ -16,12 +16,6 @@ pub const WORD: &str = "sysctl";
 const FAMILIES: [&str; 2] = ["ipv4", "ipv6"];
 /// The folders that belong to no link.
 const COMMON: [&str; 2] = ["all", "default"];
-/// In place of the device for a parameter that belongs to none.
-const NO_DEVICE: &str = "-";
-/// The congestion controls that every user may choose (ip-sysctl.rst): one list for the whole
-/// machine.
-const ALLOWED_CONGESTION: &str = "net.ipv4.tcp_allowed_congestion_control";
-
 /// Every parameter of these links that can be read.
 pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
     let devices: Vec<&str> = COMMON
@@ -44,18 +38,6 @@ pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
         }
     }
     Ok(())
-}
-
-/// The MTU for IPv6 of a link; nothing if it has none.
-pub fn ipv6_mtu(device: &str) -> Values {
-    now(&[&name(WORD, device, &dotted("ipv6", device, "mtu"))])
-}
-
-/// The values that the kernel changes along with a default congestion control: the list of those
-/// that every user may choose.
-pub fn allowed_congestion_controls() -> Values {
-    let name = name(WORD, NO_DEVICE, ALLOWED_CONGESTION);
-    now(&[&name])
 }
 
 pub fn now(names: &[&str]) -> Values {
@@ -89,9 +71,6 @@ fn dotted(family: &str, device: &str, file: &str) -> String {
 /// The file of a fact; `None` for an invalid name, such as one that leads to another folder.
 fn path(fact: &str) -> Option<PathBuf> {
     let (device, dotted_name) = parts(fact)?;
-    if (device, dotted_name) == (NO_DEVICE, ALLOWED_CONGESTION) {
-        return Some(PathBuf::from(PARAMETERS).join(ALLOWED_CONGESTION.replace('.', "/")));
-    }
     let file = dotted_name.rsplit('.').next()?;
     let family = FAMILIES
         .into_iter()

@@ -18,21 +18,20 @@ pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
     Ok(())
 }
 
-/// The IPv6 routes over these links whose MTU the kernel may change with that of a link.
-///
-/// # Errors
-/// When one of them could not be restored, since the kernel would replace another one instead.
-pub fn with_own_mtu(links: &[Link]) -> Result<Values, HostError> {
-    let all = over(links)?;
-    let has_own = |record: &RouteRecord| {
-        record.is_ipv6 && record.mtu_bytes.is_some() && !record.is_mtu_locked
-    };
-    let own = all.iter().filter(|(_, record)| has_own(record));
+/// Whether the kernel may change the MTU of this route with that of a link.
+pub fn has_own_mtu(record: &RouteRecord) -> bool {
+    record.is_ipv6 && record.mtu_bytes.is_some() && !record.is_mtu_locked
+}
+
+/// Checks that the kernel would replace the routes among these facts and no others.
+pub fn check_are_alone(facts: &Values, records: &Records) -> Result<(), HostError> {
     let every = Rtnl::open()?.route_records()?;
-    own.map(|(fact, record)| {
-        check_is_alone(fact, record, &every).map(|()| (fact.clone(), value(record)))
-    })
-    .collect()
+    let mut routes = records.routes.iter();
+    routes
+        .try_for_each(|(fact, record)| match facts.contains_key(fact) {
+            true => check_is_alone(fact, record, &every),
+            false => Ok(()),
+        })
 }
 
 /// Checks that the kernel would replace this route and not another one.

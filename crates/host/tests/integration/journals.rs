@@ -141,7 +141,7 @@ fn randomly_damaged_journal_is_kept_unless_intact_and_settled() {
             let is_elsewhere = recovered
                 .problems
                 .iter()
-                .any(|why| why.contains("its network namespace was not found"));
+                .any(|why| why.contains("of another network namespace"));
             assert_eq!(
                 path.exists(),
                 is_elsewhere || !is_settled,
