@@ -843,8 +843,8 @@ settings! {
         Part "idle_baseline_s" None, number(Unit::Milliseconds, 0, HOUR_MS) [], ANY,
             "Time before each block in which the idle hosts are measured; 0: not measured (default: as long as the window, at most 1 s)";
     latency: bool,
-        Part "latency" flag("latency"), switch() [], ANY,
-            "Record the time of each transaction, or of each send call of a stream (two clock reads per message; default: true for transactions in `test`, else false)";
+        Part "latency" flag("latency"), switch() [], TRANSACTIONS,
+            "Record the time of each transaction (a clock read per transaction; default: true in `test`, else false)";
     delay_variation: bool,
         Part "delay_variation" flag("delay-variation"), switch() [], ANY,
             "Record the one-way delay variation of a UDP stream (RFC 3393, RFC 3550; a clock read and a receive timestamp per message; default: false)";

@@ -167,13 +167,12 @@ mod tests {
         let pairs = [
             ("message_size_bytes", "64K"),
             ("duration_s", "250ms"),
-            ("latency", "true"),
             ("direction", "reverse"),
             (
                 "background",
                 "rr direction=reverse request-size=64 nodelay=",
             ),
-            ("background", "udp latency"),
+            ("background", "udp delay-variation"),
             ("sysctl", "net.ipv4.tcp_sack=0"),
             ("mtu_bytes", "sender: 9000"),
             ("sysctl", "sender: net.ipv4.tcp_dsack=0"),

@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+use rustix::net::RecvFlags;
+
 use crate::outcome::checked;
 use crate::socket;
 
@@ -34,7 +36,7 @@ struct Control([u8; 128]);
 pub(crate) fn receive(
     socket: impl AsFd,
     buffer: &mut [u8],
-    flags: libc::c_int,
+    flags: RecvFlags,
     mut take: impl FnMut(&Said),
 ) -> io::Result<usize> {
     let mut part = libc::iovec {
@@ -50,7 +52,7 @@ pub(crate) fn receive(
     header.msg_controllen = control.0.len() as _;
     // SAFETY: the header describes `buffer` and `control`, which outlive the call.
     let bytes =
-        checked(unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut header, flags) })?;
+        checked(unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut header, flags.bits() as _) })?;
     // SAFETY: the kernel filled `control` up to the length that it left in the header.
     let mut message = unsafe { libc::CMSG_FIRSTHDR(&raw const header) };
     while !message.is_null() {

@@ -3,25 +3,9 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use rustix::net::RecvFlags;
+
 use crate::control;
-
-/// How a receive call waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// Until data is available, or the socket's timeout has passed.
-    Sleep,
-    /// Not at all (`MSG_DONTWAIT`).
-    Never,
-}
-
-impl Wait {
-    pub(crate) fn flags(self) -> libc::c_int {
-        match self {
-            Wait::Sleep => 0,
-            Wait::Never => libc::MSG_DONTWAIT,
-        }
-    }
-}
 
 /// Datagrams of equal length, adjacent in the buffer; the last may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +20,9 @@ pub struct Joined {
 ///
 /// # Errors
 /// The error of the system call; `EAGAIN` when nothing was received in time.
-pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::Result<Joined> {
+pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], flags: RecvFlags) -> io::Result<Joined> {
     let mut each = None;
-    let bytes = control::receive(socket, buffer, wait.flags(), |said| {
+    let bytes = control::receive(socket, buffer, flags, |said| {
         if said.level == libc::SOL_UDP && said.kind == libc::UDP_GRO {
             // SAFETY: a C `int` (udp(7)) has no invalid values.
             each = unsafe { said.value::<libc::c_int>() };
@@ -81,11 +65,11 @@ mod tests {
         let mut buffer = [0; 65_536];
         let mut bytes = 0;
         while bytes < 1000 {
-            let joined = receive_joined(&to, &mut buffer, Wait::Sleep).expect("receives");
+            let joined = receive_joined(&to, &mut buffer, RecvFlags::empty()).expect("receives");
             assert_eq!(joined.each, 100);
             bytes += joined.bytes;
         }
-        let single = receive_joined(&to, &mut buffer, Wait::Sleep).expect("receives");
+        let single = receive_joined(&to, &mut buffer, RecvFlags::empty()).expect("receives");
         assert_eq!(
             single,
             Joined {

@@ -4,6 +4,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
 
+use rustix::net::RecvFlags;
+
 use crate::control;
 use crate::process::wait_readable;
 use crate::socket::{IP_MTU_DISCOVER, IP_RECVERR, IPV6_MTU_DISCOVER, IPV6_RECVERR, set_int};
@@ -51,7 +53,7 @@ pub fn narrow_hop(to: IpAddr, packet_bytes: u32) -> io::Result<Option<IpAddr>> {
         return Ok(None);
     }
     let mut hop = None;
-    control::receive(&socket, &mut [], libc::MSG_ERRQUEUE, |said| {
+    control::receive(&socket, &mut [], RecvFlags::ERRQUEUE, |said| {
         let is_large = |error: libc::sock_extended_err| error.ee_errno == libc::EMSGSIZE as u32;
         if said.kind == libc::IP_RECVERR && said.level == libc::SOL_IP {
             // SAFETY: the structure is integers only.

@@ -28,9 +28,6 @@ pub const SO_SNDBUF: IntOption = IntOption(SOL_SOCKET, libc::SO_SNDBUF);
 pub const SO_SNDBUFFORCE: IntOption = IntOption(SOL_SOCKET, libc::SO_SNDBUFFORCE);
 /// Receive buffer in bytes; the kernel doubles what is set (socket(7)).
 pub const SO_RCVBUF: IntOption = IntOption(SOL_SOCKET, libc::SO_RCVBUF);
-/// As [`SO_RCVBUF`] without the host's bound: `EPERM` without `CAP_NET_ADMIN` over the first network namespace (socket(7)).
-pub const SO_RCVBUFFORCE: IntOption = IntOption(SOL_SOCKET, libc::SO_RCVBUFFORCE);
-
 /// Bytes that must be available before a receive call returns (socket(7)).
 pub const SO_RCVLOWAT: IntOption = IntOption(SOL_SOCKET, libc::SO_RCVLOWAT);
 
@@ -48,10 +45,6 @@ pub const IP_TOS: IntOption = IntOption(IPPROTO_IP, libc::IP_TOS);
 pub const IPV6_TCLASS: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_TCLASS);
 /// The port is chosen when the socket is connected, not when it is bound to an address (ip(7)).
 pub const IP_BIND_ADDRESS_NO_PORT: IntOption = IntOption(IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
-/// The range of ports that the kernel chooses from: the last one in the upper 16 bits, the first one in the
-/// lower (ip(7), Linux 6.3). Ports outside of `net.ipv4.ip_local_port_range` are ignored.
-pub const IP_LOCAL_PORT_RANGE: IntOption = IntOption(IPPROTO_IP, 51);
-/// Priority for queueing disciplines (socket(7)).
 /// Microseconds that a receive call polls the device (socket(7)).
 pub const SO_BUSY_POLL: IntOption = IntOption(SOL_SOCKET, libc::SO_BUSY_POLL);
 /// Length of the datagrams into which the kernel segments the data of one send call (udp(7)).

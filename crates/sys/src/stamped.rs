@@ -3,8 +3,9 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use rustix::net::RecvFlags;
+
 use crate::control;
-use crate::datagram::Wait;
 
 /// One datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +20,9 @@ pub struct Stamped {
 ///
 /// # Errors
 /// The error of the system call; `EAGAIN` when nothing was received in time.
-pub fn receive_stamped(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::Result<Stamped> {
+pub fn receive_stamped(socket: impl AsFd, buffer: &mut [u8], flags: RecvFlags) -> io::Result<Stamped> {
     let mut at_ns = None;
-    let bytes = control::receive(socket, buffer, wait.flags(), |said| {
+    let bytes = control::receive(socket, buffer, flags, |said| {
         if said.level == libc::SOL_SOCKET && said.kind == libc::SCM_TIMESTAMPNS {
             // SAFETY: a timespec (socket(7)) is integers only.
             let time = unsafe { said.value::<libc::timespec>() };

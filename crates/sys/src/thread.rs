@@ -1,6 +1,7 @@
 //! The calling thread: its id, CPU affinity and CPU time.
 
 use std::io;
+use std::num::NonZeroU64;
 
 use rustix::thread::{
     CpuSet, Pid, UnshareFlags, gettid, sched_getaffinity, sched_setaffinity, unshare_unsafe,
@@ -80,9 +81,7 @@ pub fn unshare_files() -> io::Result<()> {
 
 /// Makes the calling thread's sleeps end at their time instead of up to 50 µs later (prctl(2), `PR_SET_TIMERSLACK`).
 pub fn minimize_timer_slack() -> io::Result<()> {
-    // SAFETY: this prctl takes a number and touches no memory of ours.
-    checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) })?;
-    Ok(())
+    Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?)
 }
 
 /// CPU time of a thread of this process, in nanoseconds, up to now (clock_getcpuclockid(3)).

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::place::{EndpointPlace, IpVersion, Ports};
 use bitcost_model::record::{InEffect, Role};
-use bitcost_sys::socket::{self, IP_BIND_ADDRESS_NO_PORT, IP_LOCAL_PORT_RANGE};
+use bitcost_sys::socket::{self, IP_BIND_ADDRESS_NO_PORT};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt,
@@ -100,28 +100,16 @@ fn bind_sender(
 ) -> Result<(), TrafficError> {
     let place = &conditions.places.sender;
     to_device(&socket, place)?;
-    let any: IpAddr = if peer.is_ipv4() {
-        [0; 4].into()
-    } else {
-        [0; 16].into()
+    let any: IpAddr = match peer {
+        SocketAddr::V4(_) => [0; 4].into(),
+        SocketAddr::V6(_) => [0; 16].into(),
     };
-    let Some(ports) = place.ports else {
-        let Some(address) = place.address else {
-            return Ok(());
-        };
-        return to_address(socket, address);
-    };
-    if !kernel_chooses(&socket, ports) {
-        return to_free_port(
-            socket,
-            place.address.unwrap_or(any),
-            ports,
-            !conditions.workload.is_datagram(),
-        );
+    let is_tcp = !conditions.workload.is_datagram();
+    match (place.ports, place.address) {
+        (Some(ports), address) => to_free_port(socket, address.unwrap_or(any), ports, is_tcp),
+        (None, Some(address)) => to_address(socket, address),
+        (None, None) => Ok(()),
     }
-    place
-        .address
-        .map_or(Ok(()), |address| to_address(socket, address))
 }
 
 pub fn to_device(socket: impl AsFd, place: &EndpointPlace) -> Result<(), TrafficError> {
@@ -147,20 +135,6 @@ fn to_address(socket: impl AsFd, address: IpAddr) -> Result<(), TrafficError> {
     let _ = socket::set_int(&socket, IP_BIND_ADDRESS_NO_PORT, 1);
     bind(&socket, &SocketAddr::new(address, 0))
         .map_err(|error| bind_error(&address.to_string(), error))
-}
-
-/// Makes the kernel choose from these ports; false where it cannot.
-fn kernel_chooses(socket: impl AsFd, ports: Ports) -> bool {
-    let range = read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
-    let range: Vec<u16> = range
-        .split_whitespace()
-        .filter_map(|port| port.parse().ok())
-        .collect();
-    // The kernel ignores ports outside of its range.
-    let is_inside =
-        matches!(range[..], [first, last] if first <= ports.first && ports.last <= last);
-    let value = u32::from(ports.last) << 16 | u32::from(ports.first);
-    is_inside && socket::set_int(socket, IP_LOCAL_PORT_RANGE, value.cast_signed()).is_ok()
 }
 
 /// Binds to the first free port; for TCP also to one that only ended connections hold.

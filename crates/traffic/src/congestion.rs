@@ -1,6 +1,5 @@
 //! The congestion control of a TCP socket, and what this host offers where it is not available.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsFd;
 
@@ -48,28 +47,17 @@ fn listed(parameter: &str) -> Vec<String> {
 /// The available congestion controls: of the loaded modules, an ordinary user may use those that
 /// are allowed, and a process with CAP_NET_ADMIN every one (tcp(7)).
 fn hint(name: &str, error: &io::Error, available: &[String], allowed: &[String]) -> String {
-    let all: BTreeSet<&str> = available
-        .iter()
-        .chain(allowed)
-        .map(String::as_str)
-        .collect();
-    if all.is_empty() {
-        return String::new();
+    let (all, allowed) = (available.join(", "), allowed.join(", "));
+    let meant = did_you_mean(name, available.iter().map(String::as_str));
+    match error.kind() {
+        _ if all.is_empty() => String::new(),
+        io::ErrorKind::PermissionDenied => {
+            format!("; allowed to every user here: {allowed}; with CAP_NET_ADMIN any of: {all}")
+        }
+        _ => format!(
+            "{meant}; this host has: {all}; another may be a module that is not loaded (modprobe tcp_{name})"
+        ),
     }
-    let words = |names: Vec<&str>| names.join(", ");
-    if error.kind() == io::ErrorKind::PermissionDenied {
-        let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
-        return format!(
-            "; allowed to every user here: {}; with CAP_NET_ADMIN any of: {}",
-            words(allowed),
-            words(all.into_iter().collect())
-        );
-    }
-    let meant = did_you_mean(name, all.iter().copied());
-    format!(
-        "{meant}; this host has: {}; another may be a module that is not loaded (modprobe tcp_{name})",
-        words(all.into_iter().collect())
-    )
 }
 
 #[cfg(test)]
@@ -91,7 +79,7 @@ mod tests {
         );
         assert!(
             unknown
-                .starts_with("; did you mean `cubic`?; this host has: bbr, cubic, reno; another"),
+                .starts_with("; did you mean `cubic`?; this host has: reno, bbr, cubic; another"),
             "{unknown}"
         );
         let refused = hint(
@@ -102,7 +90,7 @@ mod tests {
         );
         assert_eq!(
             refused,
-            "; allowed to every user here: reno, bbr; with CAP_NET_ADMIN any of: bbr, cubic, reno"
+            "; allowed to every user here: reno, bbr; with CAP_NET_ADMIN any of: reno, bbr, cubic"
         );
         assert_eq!(hint("cubic", &io::ErrorKind::NotFound.into(), &[], &[]), "");
     }

@@ -1,10 +1,16 @@
-//! Repeated connections, for the workloads that measure them.
+//! `tcp_crr`, a TCP connection for each request and its response, and `tcp_connect`, TCP connections without data, one
+//! after the other.
+//!
+//! A transaction is: connect, send the request and receive the response where there are some, see the server close, close.
+//! In addition to these calls the client sets the run's socket options on each connection, as netperf does, and two
+//! timeouts; the server's connections inherit theirs from the listening socket. Without data the server does not learn
+//! the client's phase, so that each endpoint counts by its own clock; the sums over the whole run are equal.
 //!
 //! The endpoints authenticate once, by the run's token on a first connection, which stays open and
 //! idle for the whole run: the end of this connection informs the server that the client is done.
 //! The measured connections carry no token, so that they have only the cost of the workload; the
 //! server serves those from the client's address, and closes all others at once. Another program at
-//! that address could only disturb the count.
+//! that address could only disturb the count, or hold a server up for [`REQUEST_PATIENCE`].
 //!
 //! The server closes first and the client closes when it has seen that, as with netperf's `TCP_CRR`
 //! and `TCP_CC`. The sockets in `TIME_WAIT` are thus on the server, which accepts a new connection
@@ -27,21 +33,23 @@ use crate::control::{Control, Phase};
 use crate::datagrams::QUIET;
 use crate::flow::{Made, Sent, Traffic, TrafficError};
 use crate::loops::receive_flags;
-use crate::pending_requests::PendingRequests;
 use crate::tcp;
-use crate::transactions::{Answer, Exchange, Requester, transaction_bytes};
-use crate::workload::Run;
+use crate::transactions::{Answer, Exchange, Handling, Requester, transaction_bytes};
+use crate::workload::{Endpoints, Run};
 use crate::{binding, congestion};
 
 /// A connection that is not made by then has failed: longer than until TCP asks a second time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// A connection that has brought no whole request by then is closed: longer than until TCP sends it a third time.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// A spinning server checks once in this number of calls whether the client is done.
 const SPINS: u32 = 1024;
 
-/// The client of a workload that makes a connection for each transaction, which carries a request
-/// and its response, or nothing.
-pub fn client(run: &Run, first: TcpStream, peer: SocketAddr) -> Result<Made, TrafficError> {
+pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
+
+fn client(run: &Run, first: TcpStream, peer: SocketAddr) -> Result<Made, TrafficError> {
     let conditions = run.conditions;
     let carries = conditions.workload.has_requests();
     let bytes = if carries {
@@ -210,57 +218,51 @@ fn has_ended(first: &TcpStream) -> bool {
     !matches!(peeked, Err(Errno::AGAIN | Errno::INTR))
 }
 
-pub struct Acceptor {
-    pub first: TcpStream,
-    conditions: Conditions,
-    listener: TcpListener,
-    peer: IpAddr,
-    /// Calls without a connection between two checks whether the client is done.
-    patience: u32,
-}
-
-impl Acceptor {
-    /// The state of a server whose client has made its first connection.
-    pub fn new(
-        conditions: &Conditions,
-        first: TcpStream,
-        listener: Option<TcpListener>,
-    ) -> Result<Acceptor, TrafficError> {
-        let listener = listener.ok_or_else(|| {
-            TrafficError::Peer(
-                "connections of a run are opened by its sender alone, so the receiver must be the one that listens"
-                    .to_owned(),
-            )
-        })?;
-        let peer = first
-            .peer_addr()
-            .map_err(TrafficError::system("the sender's address"))?
-            .ip()
-            .to_canonical();
-        let spins = conditions.waiting == Waiting::Spin;
-        // Accepted connections inherit this timeout.
-        set_socket_timeout(&listener, Timeout::Recv, Some(QUIET))
-            .map_err(TrafficError::errno("SO_RCVTIMEO"))?;
-        let patience = if spins { SPINS } else { 1 };
-        Ok(Acceptor {
+fn server(
+    run: &Run,
+    first: TcpStream,
+    listener: Option<TcpListener>,
+) -> Result<Made, TrafficError> {
+    let conditions = run.conditions;
+    let listener = listener.ok_or_else(|| {
+        TrafficError::Peer(
+            "connections of a run are opened by its sender alone, so the receiver must be the one that listens"
+                .to_owned(),
+        )
+    })?;
+    let peer = first
+        .peer_addr()
+        .map_err(TrafficError::system("the sender's address"))?;
+    // Accepted connections inherit this timeout.
+    set_socket_timeout(&listener, Timeout::Recv, Some(QUIET))
+        .map_err(TrafficError::errno("SO_RCVTIMEO"))?;
+    let carries = conditions.workload.has_requests();
+    Ok(Made {
+        in_effect: tcp::in_effect(&first, conditions, true),
+        traffic: Box::new(Server {
             first,
             conditions: conditions.clone(),
             listener,
-            peer,
-            patience,
-        })
-    }
+            peer: peer.ip().to_canonical(),
+            exchange: carries.then(|| Exchange::of(conditions)),
+            handling: Handling::of(conditions),
+        }),
+    })
+}
 
-    /// Sets how long accepting waits, once no first connection is awaited at the listening socket any more.
-    pub fn begin(&self) -> Result<(), TrafficError> {
-        let spins = self.conditions.waiting == Waiting::Spin;
-        self.listener
-            .set_nonblocking(spins)
-            .map_err(TrafficError::system("set whether accepting waits"))
-    }
+struct Server {
+    first: TcpStream,
+    conditions: Conditions,
+    listener: TcpListener,
+    peer: IpAddr,
+    exchange: Option<Exchange>,
+    handling: Handling,
+}
 
+impl Server {
     /// The client's next connection; absent when the client is done or the run was stopped.
-    pub fn accept(&self, control: &Control) -> Result<Option<OwnedFd>, TrafficError> {
+    fn accept(&self, spins: bool, control: &Control) -> Result<Option<OwnedFd>, TrafficError> {
+        let patience = if spins { SPINS } else { 1 };
         let mut empty_calls = 0_u32;
         while control.phase() != Phase::Abort {
             match acceptfrom_with(&self.listener, SocketFlags::CLOEXEC) {
@@ -274,7 +276,7 @@ impl Acceptor {
                 Err(Errno::AGAIN) => {
                     control.count_empty();
                     empty_calls += 1;
-                    if empty_calls.is_multiple_of(self.patience) && has_ended(&self.first) {
+                    if empty_calls.is_multiple_of(patience) && has_ended(&self.first) {
                         return Ok(None);
                     }
                 }
@@ -286,30 +288,34 @@ impl Acceptor {
         Ok(None)
     }
 
-    /// As [`Acceptor::accept`]. While requests are pending it waits for those, too, and returns
-    /// `Some(None)` where one of them may be complete.
-    pub fn accept_or_wait(
-        &self,
-        pending: &PendingRequests,
-        control: &Control,
-    ) -> Result<Option<Option<OwnedFd>>, TrafficError> {
-        if pending.is_empty() {
-            return Ok(self.accept(control)?.map(Some));
+    /// Answers a connection's request, or only handles a connection that carries none.
+    fn serve(&mut self, socket: &OwnedFd, control: &Control) {
+        let Some(exchange) = &mut self.exchange else {
+            self.handling.handle(control);
+            return control.count_transaction(control.phase(), 0, 0);
+        };
+        let patience = Some(REQUEST_PATIENCE);
+        match exchange.answer(socket, &mut self.handling, patience, control) {
+            Ok(Some((phase, calls))) => {
+                control.count_transaction(phase, calls, transaction_bytes(&self.conditions));
+            }
+            // It ended, or brought no request in time; the client reports it if it was the client's.
+            Ok(None) | Err(_) => control.count_failed(control.phase()),
         }
-        pending
-            .wait([self.listener.as_fd(), self.first.as_fd()])
-            .map_err(TrafficError::system("wait for a connection or a request"))?;
-        control.count_wait();
-        let is_waiting = bitcost_sys::process::wait_readable(&self.listener, Duration::ZERO);
-        if is_waiting.map_err(TrafficError::system("look for a connection"))? {
-            return Ok(self.accept(control)?.map(Some));
-        }
-        let is_over = control.phase() == Phase::Abort || has_ended(&self.first);
-        Ok(if is_over { None } else { Some(None) })
     }
+}
 
-    /// Informs the client that every connection was served.
-    pub fn end(&self) -> Result<(), TrafficError> {
+impl Traffic for Server {
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        let spins = self.conditions.waiting == Waiting::Spin;
+        // No first connection is awaited at the listening socket any more.
+        self.listener
+            .set_nonblocking(spins)
+            .map_err(TrafficError::system("set whether accepting waits"))?;
+        while let Some(socket) = self.accept(spins, control)? {
+            self.serve(&socket, control);
+        }
+        // Informs the client that every connection was served.
         match self.first.shutdown(Shutdown::Write) {
             Err(error) if error.kind() != io::ErrorKind::NotConnected => {
                 Err(TrafficError::system("end the first connection")(error))

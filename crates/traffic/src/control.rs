@@ -30,7 +30,6 @@ struct Tally {
     failed_calls: AtomicU64,
     unanswered: AtomicU64,
     empty_calls: AtomicU64,
-    wait_calls: AtomicU64,
     sleeps: AtomicU64,
     slept_ns: AtomicU64,
 }
@@ -45,7 +44,6 @@ impl Tally {
             failed_calls: self.failed_calls.load(Relaxed),
             unanswered: self.unanswered.load(Relaxed),
             empty_calls: self.empty_calls.load(Relaxed),
-            wait_calls: self.wait_calls.load(Relaxed),
             sleeps: self.sleeps.load(Relaxed),
             slept_ns: self.slept_ns.load(Relaxed),
         }
@@ -171,11 +169,6 @@ impl Control {
 
     pub(crate) fn count_failed(&self, phase: Phase) {
         add(&self.tally(phase).failed_calls, 1);
-    }
-
-    /// Counts a call that waits for a connection or a request, in the phase of this endpoint.
-    pub(crate) fn count_wait(&self) {
-        add(&self.tally(self.phase()).wait_calls, 1);
     }
 
     /// Sleeps as the run requests, and counts the time, in the phase of this endpoint.

@@ -45,7 +45,11 @@ impl TrafficError {
             NetworkUnreachable,
             TimedOut,
         ];
-        matches!(self, TrafficError::System { error, .. } if ends.contains(&error.kind()))
+        match self {
+            TrafficError::System { error, .. } => ends.contains(&error.kind()),
+            TrafficError::Peer(_) => true,
+            TrafficError::Unreached(_) => false,
+        }
     }
 
     pub(crate) fn errno(

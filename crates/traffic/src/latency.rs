@@ -1,11 +1,9 @@
-//! Recording the duration of transactions and send calls, without allocating while traffic runs.
+//! Recording the duration of transactions, without allocating while traffic runs.
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Latency;
-use bitcost_sys::clock::monotonic_ns;
 use hdrhistogram::Histogram;
 
-use crate::control::Phase;
 
 /// Longest time with a separate bucket, in ns; longer ones are in the last bucket.
 const LONGEST_NS: u64 = 60_000_000_000;
@@ -56,25 +54,6 @@ impl Recorder {
             buckets: self.histogram.iter_recorded().map(bucket).collect(),
         }
     }
-}
-
-/// Makes a call, and records its duration in the measured window, unless it fails. Without a
-/// recorder no clock is read.
-#[inline]
-pub fn timed<T, E>(
-    recorder: &mut Option<Recorder>,
-    phase: Phase,
-    call: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
-    let Some(recorder) = recorder else {
-        return call();
-    };
-    let began_ns = monotonic_ns();
-    let result = call();
-    if phase == Phase::Measured && result.is_ok() {
-        recorder.record(monotonic_ns() - began_ns);
-    }
-    result
 }
 
 #[cfg(test)]

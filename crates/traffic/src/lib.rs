@@ -23,13 +23,10 @@ mod message_buffer;
 mod modes;
 mod options;
 mod pacing;
-mod pending_requests;
 mod schedule;
 mod sequence;
 mod syscalls;
 mod tcp;
-mod tcp_connect;
-mod tcp_crr;
 mod tcp_rr;
 mod tcp_stream;
 mod transactions;
@@ -57,7 +54,6 @@ fn endpoints(workload: Workload) -> Endpoints {
         Workload::UdpStream => udp_stream::WORKLOAD,
         Workload::TcpRr => tcp_rr::WORKLOAD,
         Workload::UdpRr => udp_rr::WORKLOAD,
-        Workload::TcpCrr => tcp_crr::WORKLOAD,
-        Workload::TcpConnect => tcp_connect::WORKLOAD,
+        Workload::TcpCrr | Workload::TcpConnect => connections::WORKLOAD,
     }
 }

@@ -84,7 +84,7 @@ impl Server {
     #[inline]
     fn answer_all(&mut self, control: &Control) -> Result<(), Errno> {
         let (exchange, handling) = (&mut self.exchange, &mut self.handling);
-        while let Some((phase, made)) = exchange.answer(&self.stream, handling, control)? {
+        while let Some((phase, made)) = exchange.answer(&self.stream, handling, None, control)? {
             control.count_transaction(phase, made, self.bytes);
         }
         Ok(())

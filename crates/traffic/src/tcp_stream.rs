@@ -2,13 +2,12 @@
 
 use std::net::TcpStream;
 
-use bitcost_model::record::{FlowRecord, Role};
+use bitcost_model::record::Role;
 use bitcost_sys::socket::{self, SO_RCVLOWAT};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 
-use crate::flow::{Made, Sent, TrafficError};
-use crate::latency::{Recorder, timed};
+use crate::flow::{Made, TrafficError};
 use crate::loops::{Supply, receive_flags, send_messages};
 use crate::message_buffer::MessageBuffer;
 use crate::modes::{self, Mover, Moving, Place, Prepared, byte_receiver};
@@ -42,48 +41,32 @@ fn receiver(run: &Run, stream: TcpStream) -> Result<Made, TrafficError> {
 struct Sender {
     memory: MessageBuffer,
     supply: Supply,
-    times: Option<Recorder>,
 }
 
 fn plain_sender(on: &Place) -> Prepared {
     Ok(Box::new(Sender {
         memory: MessageBuffer::of_sender(on.conditions),
         supply: Supply::of(on.conditions),
-        times: Recorder::of(on.conditions),
     }))
 }
 
 impl Mover for Sender {
     fn run(&mut self, on: Moving) -> Result<(), Errno> {
         let (control, supply) = (on.control, self.supply);
-        let (memory, times) = (&mut self.memory, &mut self.times);
+        let memory = &mut self.memory;
         let mut hold = || {
             if let Some(pacer) = on.pacer {
                 pacer.wait(control);
             }
         };
         let call = |bytes: &[u8]| rustix::net::send(on.socket, bytes, SendFlags::NOSIGNAL);
-        if let Some(message) = memory.only() {
-            return send_messages(control, supply, |phase, done, length| {
-                if done > 0 {
-                    return call(&message[done..length]);
-                }
-                hold();
-                timed(times, phase, || call(&message[..length]))
-            });
-        }
-        send_messages(control, supply, |phase, done, length| {
+        send_messages(control, supply, |_, done, length| {
             if done > 0 {
                 return call(&memory.present()[done..length]);
             }
             hold();
-            let message = memory.next(length);
-            timed(times, phase, || call(&message[..length]))
+            call(&memory.next(length)[..length])
         })
-    }
-
-    fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
-        outcome.latency = self.times.as_ref().map(Recorder::latency);
     }
 }
 

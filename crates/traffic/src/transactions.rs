@@ -11,7 +11,6 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::control::{Control, Phase};
-use crate::datagrams::QUIET;
 use crate::flow::TrafficError;
 use crate::latency::Recorder;
 use crate::loops::receiver_delay;
@@ -114,22 +113,25 @@ pub fn phase_of(mark: u8) -> Phase {
     }
 }
 
-pub enum Received {
+enum Received {
     /// It is complete, after this number of calls.
     Whole(u64),
-    /// The other endpoint closed first.
+    /// The other endpoint closed first, or sent nothing in time.
     End,
     Halted,
 }
 
-/// Fills the buffer from a TCP socket. A call that timed out is repeated until the run is stopped.
-pub fn receive_whole(
+/// Fills the buffer from a TCP socket. A call that timed out is repeated until the run is stopped, or nothing came for as
+/// long as `patience`.
+fn receive_whole(
     calls: &impl AsFd,
     buffer: &mut [u8],
-    flags: RecvFlags,
+    (flags, patience): (RecvFlags, Option<Duration>),
     control: &Control,
 ) -> Result<Received, Errno> {
-    let (mut done, mut made) = (0, 0);
+    let (mut done, mut made, mut since) = (0, 0, None);
+    let mut is_over =
+        |most: Duration| since.get_or_insert_with(Instant::now).elapsed() >= most;
     while done < buffer.len() {
         match receive(calls, &mut buffer[done..], flags) {
             Ok(0) => {
@@ -143,7 +145,13 @@ pub fn receive_whole(
             Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => {
                 return Ok(Received::Halted);
             }
-            Err(Errno::AGAIN) => control.count_empty(),
+            Err(Errno::AGAIN) => {
+                control.count_empty();
+                if patience.is_some_and(&mut is_over) {
+                    control.count_stray(done);
+                    return Ok(Received::End);
+                }
+            }
             Err(Errno::INTR) => {}
             Err(error) => return Err(error),
         }
@@ -153,7 +161,7 @@ pub fn receive_whole(
 
 /// Sends all bytes over a TCP socket; returns the number of calls, absent when the run was stopped
 /// meanwhile.
-pub fn send_whole(
+fn send_whole(
     calls: &impl AsFd,
     bytes: &[u8],
     control: &Control,
@@ -172,17 +180,6 @@ pub fn send_whole(
     }
     Ok(Some(made))
 }
-
-pub enum Request {
-    /// It is complete, after this number of calls.
-    Whole(u64),
-    /// A part: bytes and calls.
-    Partial(usize, u64),
-    End,
-}
-
-/// A spinning receiver reads the clock once in this number of calls without data.
-const SPINS: u32 = 1024;
 
 /// The time that a server takes for each request before it responds. What takes none has no cost.
 #[derive(Default)]
@@ -243,7 +240,7 @@ impl Exchange {
         let Some(sent) = asked else {
             return Ok(Answer::Halted);
         };
-        let answer = receive_whole(calls, &mut self.response, self.flags, control);
+        let answer = receive_whole(calls, &mut self.response, (self.flags, None), control);
         match answer.map_err(TrafficError::errno("receive a response"))? {
             Received::Whole(received) => Ok(Answer::Came {
                 calls: sent + received,
@@ -256,79 +253,22 @@ impl Exchange {
         }
     }
 
-    /// Receives a request. Waits for its next bytes at most for [`QUIET`], or not at all where
-    /// `at_once`.
-    pub fn take_soon(
-        &mut self,
-        socket: impl AsFd,
-        at_once: bool,
-        control: &Control,
-    ) -> Result<Request, Errno> {
-        let flags = if at_once {
-            RecvFlags::DONTWAIT
-        } else {
-            self.flags
-        };
-        let (mut done, mut made, mut empty_calls, mut since) = (0, 0, 0_u32, None);
-        while done < self.request.len() {
-            match rustix::net::recv(&socket, &mut self.request[done..], flags) {
-                Ok((0, _)) => {
-                    control.count_stray(done);
-                    return Ok(Request::End);
-                }
-                Ok((length, _)) => {
-                    done += length;
-                    made += 1;
-                }
-                Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => {
-                    return Ok(Request::End);
-                }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    control.count_empty();
-                    empty_calls += 1;
-                    // A blocking call has waited that long.
-                    let has_waited = at_once || self.flags.is_empty();
-                    let mut is_over = || since.get_or_insert_with(Instant::now).elapsed() >= QUIET;
-                    if has_waited || empty_calls.is_multiple_of(SPINS) && is_over() {
-                        return Ok(Request::Partial(done, made));
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(Request::Whole(made))
-    }
-
-    pub fn request(&self) -> &[u8] {
-        &self.request
-    }
-
-    /// Handles the request and sends the response; returns the number of calls, absent where the run was stopped.
-    pub fn respond(
-        &self,
-        calls: &impl AsFd,
-        handling: &mut Handling,
-        control: &Control,
-    ) -> Result<Option<u64>, Errno> {
-        handling.handle(control);
-        send_whole(calls, &self.response, control)
-    }
-
     /// Receives a request and sends the response; returns its phase and the number of calls. Absent
-    /// where the client closed, or the run was stopped.
+    /// where the client closed, no whole request came within `patience`, or the run was stopped.
     pub fn answer(
         &mut self,
         calls: &impl AsFd,
         handling: &mut Handling,
+        patience: Option<Duration>,
         control: &Control,
     ) -> Result<Option<(Phase, u64)>, Errno> {
         let Received::Whole(received) =
-            receive_whole(calls, &mut self.request, self.flags, control)?
+            receive_whole(calls, &mut self.request, (self.flags, patience), control)?
         else {
             return Ok(None);
         };
-        let sent = self.respond(calls, handling, control)?;
+        handling.handle(control);
+        let sent = send_whole(calls, &self.response, control)?;
         Ok(sent.map(|sent| (phase_of(self.request[0]), received + sent)))
     }
 }

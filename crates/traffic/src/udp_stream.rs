@@ -2,16 +2,14 @@
 
 use std::net::UdpSocket;
 
-use bitcost_model::record::{FlowRecord, InEffect, Role};
-use bitcost_sys::datagram::Wait;
+use bitcost_model::record::{InEffect, Role};
 use bitcost_sys::socket::{self, SO_TIMESTAMPNS};
-use bitcost_sys::stamped::receive_stamped;
+use bitcost_sys::stamped::{Stamped, receive_stamped};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::SendFlags;
 
 use crate::delay_variation;
-use crate::flow::{Made, Sent, TrafficError};
-use crate::latency::{Recorder, timed};
+use crate::flow::{Made, TrafficError};
 use crate::loops::{Supply, receive_flags, send_messages};
 use crate::message_buffer::MessageBuffer;
 use crate::modes::{self, Mover, Moving, Place, Prepared, datagram_receiver};
@@ -38,11 +36,7 @@ fn server(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
     if run.conditions.delay_variation {
         in_effect.push(ask_for_timestamps(&socket)?);
     }
-    let plain: fn(&Place) -> Prepared = match run.conditions.delay_variation {
-        true => stamped_receiver,
-        false => plain_receiver,
-    };
-    modes::made(run, Role::Receiver, socket, in_effect, plain)
+    modes::made(run, Role::Receiver, socket, in_effect, plain_receiver)
 }
 
 fn stamped(actual: &str) -> InEffect {
@@ -61,7 +55,6 @@ struct Sender {
     supply: Supply,
     tag: Tag,
     stamps: bool,
-    times: Option<Recorder>,
 }
 
 fn plain_sender(on: &Place) -> Prepared {
@@ -70,7 +63,6 @@ fn plain_sender(on: &Place) -> Prepared {
         supply: Supply::of(on.conditions),
         tag: on.tag,
         stamps: on.conditions.delay_variation,
-        times: Recorder::of(on.conditions),
     }))
 }
 
@@ -90,42 +82,22 @@ impl Mover for Sender {
             if self.stamps {
                 delay_variation::stamp(message);
             }
-            let sent = timed(&mut self.times, phase, || {
-                rustix::net::send(on.socket, &message[..length], SendFlags::empty())
-            })?;
+            let sent = rustix::net::send(on.socket, &message[..length], SendFlags::empty())?;
             number += 1;
             Ok(sent)
         })
     }
-
-    fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
-        outcome.latency = self.times.as_ref().map(Recorder::latency);
-    }
 }
 
+/// Receives one datagram per call, for delay variation with the time at which the kernel did.
 fn plain_receiver(on: &Place) -> Prepared {
     let mut memory = MessageBuffer::of_receiver(on.conditions);
     let flags = receive_flags(on.conditions);
+    let is_stamped = on.conditions.delay_variation;
     datagram_receiver(on, move |socket, control, datagrams| {
-        let length = memory.receive(flags, |buffer, flags| receive(socket, buffer, flags))?;
-        datagrams.take(control, &memory.present()[..length]);
-        memory.took(length);
-        Ok(())
-    })
-}
-
-/// As [`plain_receiver`], and records when each datagram was received.
-fn stamped_receiver(on: &Place) -> Prepared {
-    let mut memory = MessageBuffer::of_receiver(on.conditions);
-    let flags = receive_flags(on.conditions);
-    datagram_receiver(on, move |socket, control, datagrams| {
-        let found = memory.receive(flags, |buffer, flags| {
-            let wait = if flags.contains(RecvFlags::DONTWAIT) {
-                Wait::Never
-            } else {
-                Wait::Sleep
-            };
-            receive_stamped(socket, buffer, wait).map_err(errno)
+        let found = memory.receive(flags, |buffer, flags| match is_stamped {
+            true => receive_stamped(socket, buffer, flags).map_err(errno),
+            false => receive(socket, buffer, flags).map(|bytes| Stamped { bytes, at_ns: None }),
         })?;
         let buffer = memory.present();
         let datagram = &buffer[..found.bytes.min(buffer.len())];

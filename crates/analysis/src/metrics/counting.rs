@@ -40,7 +40,7 @@ pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
     (!run.conditions.workload.is_transactional()).then_some(())?;
     let end = run.end(role);
     let counts = &end.counts.measured;
-    let all = counts.calls + counts.failed_calls + counts.empty_calls + counts.wait_calls;
+    let all = counts.calls + counts.failed_calls + counts.empty_calls;
     Some(quotient(all as f64, end.window_seconds())? / messages_per_second(run, role)?)
 }
 

@@ -340,9 +340,6 @@ const ROWS: &[&[Metric]] = &[
     one!(CORE_TO_CORE, "Core-to-core round trip", "ns", Neither
         => cpu::core_to_core_round_trip_ns,
         "mean over the samples of the time in which a cache line goes from the sender's CPU to the receiver's and back, where both endpoints are on one machine; longer: CPUs that share fewer caches"),
-    times!("send_call", "Send call", Streams, timing::send_calls,
-        "sum of the times ÷ send calls of the window that took data",
-        "the window's send calls"; mean p50 p99 max),
     times!("delay_variation", "Delay variation", Streams, timing::delay_variation,
         "mean difference of one-way delay, without sign, between datagrams sent one after the other (RFC 3393)",
         "the differences of one-way delay"; mean p99),

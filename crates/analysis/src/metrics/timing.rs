@@ -28,13 +28,7 @@ pub fn quantile_us<const THOUSANDTHS: u64>(times: &Latency) -> Option<f64> {
 }
 
 pub fn latency(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
-    let is_transactional = run.conditions.workload.is_transactional();
-    figure(run.sender.latency.as_ref().filter(|_| is_transactional)?)
-}
-
-pub fn send_calls(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
-    let is_stream = !run.conditions.workload.is_transactional();
-    figure(run.sender.latency.as_ref().filter(|_| is_stream)?)
+    figure(run.sender.latency.as_ref()?)
 }
 
 fn variation(run: &RunView) -> Option<DelayVariation> {

@@ -90,14 +90,6 @@ impl Conditions {
             Some(format!("with {setting} `{name}`; allowed with: plain"))
         };
         let (send, receive) = (self.send_mode, self.receive_mode);
-        if self.latency
-            && !self.workload.is_transactional()
-            && let Some(why) = not_plain(&[(send, Role::Sender)])
-        {
-            return Err(Invalid(format!(
-                "latency (the time of each send call) is not possible {why}"
-            )));
-        }
         let (name, size) = (self.workload.name(), self.message_size_bytes);
         let why = if !self.workload.numbers_datagrams() {
             let allowed = Workload::names(Workload::numbers_datagrams);
@@ -245,10 +237,9 @@ mod tests {
             (
                 Conditions {
                     latency: true,
-                    send_mode: Mode::Writev,
                     ..of(Workload::TcpStream)
                 },
-                "allowed with: plain",
+                "latency is not for tcp_stream",
             ),
             (
                 Conditions {

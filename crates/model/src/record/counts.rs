@@ -49,9 +49,6 @@ counters! {
         /// timed out.
         #[serde(default)]
         empty_calls,
-        /// Calls that waited for a connection or a request (`tcp_crr`, where requests are pending).
-        #[serde(default)]
-        wait_calls,
         /// Times that the loop itself slept: to keep its rate, or between receive calls where a run
         /// asks for that.
         #[serde(default)]

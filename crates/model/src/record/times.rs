@@ -69,20 +69,6 @@ pub struct Pacing {
     pub elapsed_ns: u64,
     /// CPU time of the waiting itself, in ns.
     pub cpu_ns: u64,
-    /// The total lateness of the bursts, in ns.
-    pub late_total_ns: u64,
-    /// The lateness of the latest burst, in ns.
-    pub late_max_ns: u64,
-    /// Shortest time between two bursts, in ns.
-    pub gap_min_ns: u64,
-    /// Longest time between two bursts, in ns.
-    pub gap_max_ns: u64,
-    /// Number of measured times between two bursts.
-    #[serde(default)]
-    pub gaps: u64,
-    /// The sum of the absolute differences between these times and the intended time, in ns.
-    #[serde(default)]
-    pub gap_deviation_total_ns: u64,
 }
 
 impl Pacing {
@@ -90,19 +76,11 @@ impl Pacing {
     /// is kept.
     #[must_use]
     pub fn plus(&self, other: &Pacing) -> Pacing {
-        let gaps = [self, other].into_iter().filter(|of| of.bursts > 1);
-        let least = gaps.map(|of| of.gap_min_ns).min();
         Pacing {
             burst_messages: self.burst_messages,
             bursts: self.bursts + other.bursts,
             elapsed_ns: self.elapsed_ns.max(other.elapsed_ns),
             cpu_ns: self.cpu_ns + other.cpu_ns,
-            late_total_ns: self.late_total_ns + other.late_total_ns,
-            late_max_ns: self.late_max_ns.max(other.late_max_ns),
-            gap_min_ns: least.unwrap_or(self.gap_min_ns),
-            gap_max_ns: self.gap_max_ns.max(other.gap_max_ns),
-            gaps: self.gaps + other.gaps,
-            gap_deviation_total_ns: self.gap_deviation_total_ns + other.gap_deviation_total_ns,
         }
     }
 }

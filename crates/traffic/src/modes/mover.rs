@@ -4,9 +4,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::{Conditions, ReceiveSize, Waiting};
+use bitcost_model::conditions::{Conditions, ReceiveSize};
 use bitcost_model::record::FlowRecord;
-use bitcost_sys::datagram::Wait;
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
@@ -165,12 +164,5 @@ pub fn receive_room(conditions: &Conditions) -> usize {
     match conditions.receive_size_bytes {
         ReceiveSize::Bytes(bytes) => bytes as usize,
         ReceiveSize::Auto | ReceiveSize::Message => ROOM as usize,
-    }
-}
-
-pub fn wait(conditions: &Conditions) -> Wait {
-    match conditions.waiting {
-        Waiting::Block => Wait::Sleep,
-        Waiting::Spin => Wait::Never,
     }
 }

@@ -6,8 +6,8 @@ use bitcost_sys::socket::{self, IP_MTU, IPV6_MTU, UDP_GRO, UDP_SEGMENT};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, getsockname, send};
 
-use super::mover::{Place, Prepared, batch_sender, datagram_receiver, most_messages, wait};
-use crate::loops::Handed;
+use super::mover::{Place, Prepared, batch_sender, datagram_receiver, most_messages};
+use crate::loops::{Handed, receive_flags};
 use crate::syscalls::errno;
 
 /// Most datagrams of one call: 128 since Linux 6.9, 64 before (`UDP_MAX_SEGMENTS`).
@@ -61,9 +61,9 @@ pub fn sender(on: &Place) -> Prepared {
 pub fn receiver(on: &Place) -> Prepared {
     socket::set_int(on.socket, UDP_GRO, 1)?;
     let mut buffer = vec![0; (IpVersion::V6.udp_payload_max() as usize).next_power_of_two()];
-    let wait = wait(on.conditions);
+    let flags = receive_flags(on.conditions);
     datagram_receiver(on, move |socket, control, datagrams| {
-        let joined = receive_joined(socket, &mut buffer, wait).map_err(errno)?;
+        let joined = receive_joined(socket, &mut buffer, flags).map_err(errno)?;
         datagrams.take_all(control, buffer[..joined.bytes].chunks(joined.each.max(1)));
         Ok(())
     })

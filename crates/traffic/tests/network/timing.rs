@@ -1,41 +1,10 @@
-//! Times of a stream's messages, and delay variation.
+//! Delay variation of a stream's messages.
 
 use crate::play::*;
 use bitcost_model::record::FlowRecord;
 
 bitcost_testkit::trials! { PrivateNetwork:
-    send_calls_are_timed_where_requested,
     delay_variation_is_recorded_where_requested;
-}
-
-fn send_calls_are_timed_where_requested() {
-    for workload in [Workload::TcpStream, Workload::UdpStream] {
-        for latency in [true, false] {
-            let conditions = Conditions {
-                workload,
-                latency,
-                message_size_bytes: 512,
-                stop_messages: Some(3000),
-                ..Conditions::default()
-            };
-            assert_eq!(conditions.check(1500), Ok(()));
-            let played = play(meet(&conditions));
-            let [sender, receiver] = played.outcomes;
-            let measured = played.sender.measured;
-            assert_eq!(
-                (measured.messages, receiver.latency.is_none()),
-                (3000, true)
-            );
-            let times = sender.latency.map(|times| {
-                (
-                    times.count(),
-                    times.max_ns > 0,
-                    times.sum_ns >= times.max_ns,
-                )
-            });
-            assert_eq!(times, latency.then_some((3000, true, true)), "{workload:?}");
-        }
-    }
 }
 
 fn delay_variation_is_recorded_where_requested() {
