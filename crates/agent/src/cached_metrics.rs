@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bitcost_model::record::{CACHED_METRICS, InEffect, NO_CACHED_METRICS};
-use bitcost_sys::netlink::{PeerMetrics, TcpMetrics};
+use bitcost_sys::netlink::TcpMetrics;
 
 /// The peers without cached metrics before this agent connected to them. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -20,29 +20,23 @@ pub struct CachedMetrics {
 }
 
 impl CachedMetrics {
-    /// Removes the metrics of earlier runs of this agent, where this is permitted, and reads what
-    /// is cached; absent where the kernel does not report it.
-    pub fn start_run(&self) -> Option<Vec<PeerMetrics>> {
+    /// Removes the metrics of earlier runs of this agent, where this is permitted, and reads which
+    /// peers have some; absent where the kernel does not report it.
+    pub fn start_run(&self) -> Option<Vec<IpAddr>> {
         self.clear();
-        TcpMetrics::open().ok()??.all().ok()
+        TcpMetrics::open().ok()??.addresses().ok()
     }
 
-    /// The initial metrics of connections to these peers, given the metrics that were cached
-    /// before, as the run records them.
-    pub fn record(&self, found: Option<&[PeerMetrics]>, peers: &BTreeSet<IpAddr>) -> InEffect {
+    /// Which of these peers had cached metrics before this run, as it records them.
+    pub fn record(&self, found: Option<&[IpAddr]>, peers: &BTreeSet<IpAddr>) -> InEffect {
         let actual = found.map(|found| {
-            let is_cached = |peer: &&IpAddr| found.iter().any(|entry| entry.address == **peer);
-            self.ours()
-                .extend(peers.iter().filter(|peer| !is_cached(peer)));
-            let of_peers = found
-                .iter()
-                .filter(|entry| peers.contains(&entry.address))
-                .map(text);
-            let all: Vec<String> = of_peers.collect();
-            if all.is_empty() {
-                NO_CACHED_METRICS.to_owned()
-            } else {
-                all.join("; ")
+            let (cached, others): (Vec<&IpAddr>, Vec<_>) =
+                peers.iter().partition(|peer| found.contains(peer));
+            self.ours().extend(others);
+            let cached: Vec<String> = cached.iter().map(ToString::to_string).collect();
+            match cached.is_empty() {
+                true => NO_CACHED_METRICS.to_owned(),
+                false => cached.join(", "),
             }
         });
         InEffect::found(CACHED_METRICS, actual)
@@ -73,22 +67,6 @@ pub fn peer_of(socket: OwnedFd) -> Option<IpAddr> {
         .map(|address| address.ip().to_canonical())
 }
 
-/// `10.0.0.2 rtt 312 us, reordering 5`.
-fn text(entry: &PeerMetrics) -> String {
-    let values = [
-        ("rtt", entry.rtt_us, " us"),
-        ("ssthresh", entry.ssthresh, ""),
-        ("cwnd", entry.cwnd, ""),
-        ("reordering", entry.reordering, ""),
-    ];
-    let known = values
-        .iter()
-        .filter_map(|(name, value, unit)| Some(format!("{name} {}{unit}", (*value)?)));
-    format!("{} {}", entry.address, known.collect::<Vec<_>>().join(", "))
-        .trim_end()
-        .to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,18 +74,11 @@ mod tests {
     #[test]
     fn metrics_cached_before_the_run_are_recorded_and_kept() {
         let [old, new] = [IpAddr::from([10, 0, 0, 2]), IpAddr::from([10, 0, 0, 3])];
-        let entry = PeerMetrics {
-            address: old,
-            rtt_us: Some(312),
-            ssthresh: None,
-            cwnd: None,
-            reordering: Some(5),
-        };
         let metrics = CachedMetrics::default();
-        let recorded = metrics.record(Some(&[entry]), &BTreeSet::from([old, new]));
+        let recorded = metrics.record(Some(&[old]), &BTreeSet::from([old, new]));
         assert_eq!(
             (recorded.requested, recorded.actual.as_deref()),
-            (None, Some("10.0.0.2 rtt 312 us, reordering 5"))
+            (None, Some("10.0.0.2"))
         );
         assert_eq!(*metrics.ours(), BTreeSet::from([new]));
         assert_eq!(
