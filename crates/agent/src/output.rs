@@ -1,9 +1,10 @@
 //! The agent's messages to its controller: whole messages, from any of its threads.
 
 use std::io::Write;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
+use std::time::{Duration, Instant};
 
 use bitcost_model::protocol::{FromAgent, Lease, encode};
 
@@ -11,16 +12,17 @@ use crate::refusal::Refusal;
 
 const LAST: Duration = Duration::from_secs(1);
 
-/// Bytes that may wait to be written before the next message waits, which may be as long as a
-/// message is.
-const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Messages that may wait to be written.
+const WAITING_MAX: usize = 16;
 
-const PART: usize = 16 << 10;
+/// The interval at which a message that waits looks for room.
+const LOOK: Duration = Duration::from_millis(2);
 
 #[derive(Clone)]
 pub struct Output {
-    frames: Sender<Vec<u8>>,
-    room: Arc<Room>,
+    frames: SyncSender<Vec<u8>>,
+    /// Whether the controller left no room for the length of the lease.
+    is_unread: Arc<AtomicBool>,
     /// The time for which a message waits for room.
     patience: Duration,
 }
@@ -30,50 +32,24 @@ pub struct Writer {
     done: Receiver<()>,
 }
 
-#[derive(Default)]
-struct Room {
-    waiting: Mutex<Waiting>,
-    freed: Condvar,
-}
-
-#[derive(Default)]
-struct Waiting {
-    bytes: usize,
-    reader: Reader,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Reader {
-    #[default]
-    Reads,
-    /// It left no room for the length of the lease.
-    Silent,
-    Gone,
-}
-
 impl Output {
     /// A queue that is written to `output` in order, until every clone of it is dropped.
     pub fn new(mut output: impl Write + Send + 'static) -> (Output, Writer) {
-        let (frames, to_write) = mpsc::channel::<Vec<u8>>();
-        let room = Arc::new(Room::default());
+        let (frames, to_write) = mpsc::sync_channel::<Vec<u8>>(WAITING_MAX);
         let (running, done) = mpsc::channel();
-        let freed = room.clone();
         std::thread::spawn(move || {
             let _running: Sender<()> = running;
             for frame in to_write {
-                for part in frame.chunks(PART) {
-                    // Where the controller has ended, the input ends, too, and the agent with it.
-                    if output.write_all(part).is_err() {
-                        return freed.end(Reader::Gone);
-                    }
-                    freed.free(part.len());
+                // Where the controller has ended, the input ends, too, and the agent with it.
+                if output.write_all(&frame).is_err() {
+                    return;
                 }
                 let _ = output.flush();
             }
         });
         let output = Output {
             frames,
-            room,
+            is_unread: Arc::default(),
             patience: Lease::LENGTH,
         };
         (output, Writer { done })
@@ -84,8 +60,15 @@ impl Output {
     pub fn send(&self, message: &FromAgent) {
         let frame =
             encode(message).or_else(|error| encode(&Refusal::from(error.to_string()).message()));
-        if let Ok(frame) = frame {
-            self.queue(frame, self.patience);
+        let Ok(mut frame) = frame else { return };
+        let deadline = Instant::now() + self.patience;
+        while let Err(TrySendError::Full(unsent)) = self.frames.try_send(frame) {
+            if self.is_unread() || Instant::now() >= deadline {
+                self.is_unread.store(true, Ordering::Relaxed);
+                return;
+            }
+            frame = unsent;
+            std::thread::sleep(LOOK);
         }
     }
 
@@ -101,52 +84,12 @@ impl Output {
     /// frame, or there is no room.
     pub fn offer(&self, message: &FromAgent) {
         if let Ok(frame) = encode(message) {
-            self.queue(frame, Duration::ZERO);
+            let _ = self.frames.try_send(frame);
         }
     }
 
     pub fn is_unread(&self) -> bool {
-        self.room.waiting().reader == Reader::Silent
-    }
-
-    fn queue(&self, frame: Vec<u8>, patience: Duration) {
-        if self.room.take(frame.len(), patience) {
-            let _ = self.frames.send(frame);
-        }
-    }
-}
-
-impl Room {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes room for a message; false where there is none in time.
-    fn take(&self, bytes: usize, patience: Duration) -> bool {
-        let is_full = |waiting: &mut Waiting| {
-            waiting.reader == Reader::Reads && waiting.bytes >= WAITING_BYTES_MAX
-        };
-        let waited = self
-            .freed
-            .wait_timeout_while(self.waiting(), patience, is_full);
-        let (mut waiting, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        if timeout.timed_out() && !patience.is_zero() {
-            waiting.reader = Reader::Silent;
-            self.freed.notify_all();
-        }
-        let has_room = !timeout.timed_out() && waiting.reader == Reader::Reads;
-        waiting.bytes += if has_room { bytes } else { 0 };
-        has_room
-    }
-
-    fn free(&self, bytes: usize) {
-        self.waiting().bytes -= bytes;
-        self.freed.notify_all();
-    }
-
-    fn end(&self, reader: Reader) {
-        self.waiting().reader = reader;
-        self.freed.notify_all();
+        self.is_unread.load(Ordering::Relaxed)
     }
 }
 
@@ -166,9 +109,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_that_nobody_reads_are_bounded_in_bytes() {
-        let (_reader, writer) = std::io::pipe().expect("a pipe");
-        let (output, _writer) = Output::new(writer);
+    fn messages_that_nobody_reads_are_bounded() {
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        let (output, writer) = Output::new(writer);
         let long = FromAgent::Failed {
             reason: "x".repeat(100_000),
             cause: FailureCause::Other,
@@ -176,8 +119,13 @@ mod tests {
         for _ in 0..1000 {
             output.offer(&long);
         }
-        let waiting = output.room.waiting().bytes;
-        assert!((WAITING_BYTES_MAX..WAITING_BYTES_MAX + 101_000).contains(&waiting));
+        drop(output);
+        let mut written = Vec::new();
+        reader.read_to_end(&mut written).expect("a pipe");
+        writer.finish();
+        // Those that wait, and the one that is being written.
+        let frame = encode(&long).expect("short").len();
+        assert!(written.len() <= (WAITING_MAX + 2) * frame);
     }
 
     #[test]
