@@ -6,7 +6,6 @@
 //! stand for.
 
 use std::ffi::CStr;
-use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -15,7 +14,6 @@ use crate::outcome::checked;
 /// Commands (`enum bpf_cmd`) with their names.
 const MAP_CREATE: Command = (0, "BPF_MAP_CREATE");
 const MAP_LOOKUP: Command = (1, "BPF_MAP_LOOKUP_ELEM");
-const MAP_UPDATE: Command = (2, "BPF_MAP_UPDATE_ELEM");
 const LOAD: Command = (5, "BPF_PROG_LOAD");
 const ATTACH: Command = (17, "BPF_RAW_TRACEPOINT_OPEN");
 
@@ -28,52 +26,23 @@ const RAW_TRACEPOINT: u32 = 17;
 /// The license that the kernel is told. It allows to look up in maps, to read the clock, and the number of the CPU from
 /// Linux 5.8 on.
 const LICENSE: &CStr = c"MIT";
-/// Space for what the verifier says, in bytes.
-const LOG_BYTES: usize = 64 << 10;
-
-/// A call of bpf(2) that the kernel refused.
-#[derive(Debug)]
-pub struct BpfError {
-    call: &'static str,
-    /// The error of the system call.
-    pub error: io::Error,
-    /// What the verifier said of a program; empty where it said nothing.
-    pub log: String,
-}
-
-impl fmt::Display for BpfError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bpf({}): {}", self.call, self.error)?;
-        match self.log.trim() {
-            "" => Ok(()),
-            log => write!(f, "; the verifier said: {log}"),
-        }
-    }
-}
-
-impl std::error::Error for BpfError {}
-
 /// Makes the call with its part of `union bpf_attr`, whose other bytes are 0; returns what it answers.
 ///
 /// # Safety
 /// The layout is that of the command in linux/bpf.h, and every address in it is of memory that the kernel may read or write
 /// as the command does, for the length of the call.
-unsafe fn call<T>((number, name): Command, attributes: &T) -> Result<libc::c_long, BpfError> {
+unsafe fn call<T>((number, name): Command, attributes: &T) -> io::Result<libc::c_long> {
     let attributes = std::ptr::from_ref(attributes);
     // SAFETY: the kernel reads `size_of` bytes of the attributes; the caller promises the rest.
     let answer = unsafe { libc::syscall(libc::SYS_bpf, number, attributes, size_of::<T>()) };
-    checked(answer).map_err(|error| BpfError {
-        call: name,
-        error,
-        log: String::new(),
-    })
+    checked(answer).map_err(|error| io::Error::new(error.kind(), format!("bpf({name}): {error}")))
 }
 
 /// As [`call`], of a command that answers with a new descriptor, which is closed on exec.
 ///
 /// # Safety
 /// As for [`call`].
-unsafe fn open<T>(command: Command, attributes: &T) -> Result<OwnedFd, BpfError> {
+unsafe fn open<T>(command: Command, attributes: &T) -> io::Result<OwnedFd> {
     // SAFETY: the caller promises what the call needs; its answer is a descriptor that the kernel has just made for it.
     unsafe {
         Ok(OwnedFd::from_raw_fd(
@@ -89,13 +58,13 @@ fn address<T: ?Sized>(of: *const T) -> u64 {
 /// An element of an array: 16 numbers, two cache lines, so that elements of different CPUs are in different lines.
 pub type Words = [u64; 16];
 
-/// An array of elements that programs and this process share, which starts with zeros.
+/// An array of elements that programs write and this process reads, which starts with zeros.
 #[derive(Debug)]
 pub struct Array {
     descriptor: OwnedFd,
 }
 
-/// The attributes of `BPF_MAP_LOOKUP_ELEM` and `BPF_MAP_UPDATE_ELEM`.
+/// The attributes of `BPF_MAP_LOOKUP_ELEM`.
 #[repr(C)]
 struct Element {
     map: u32,
@@ -110,7 +79,7 @@ impl Array {
     ///
     /// # Errors
     /// `EPERM` without `CAP_BPF` where the host demands it, `EINVAL` for no element, `ENOSYS` where the kernel lacks BPF.
-    pub fn new(elements: u32) -> Result<Array, BpfError> {
+    pub fn new(elements: u32) -> io::Result<Array> {
         let (key_bytes, value_bytes) = (size_of::<u32>() as u32, size_of::<Words>() as u32);
         let flags = 0;
         // SAFETY: kind, sizes, number and flags are the attributes, and none is an address.
@@ -127,32 +96,18 @@ impl Array {
     ///
     /// # Errors
     /// `ENOENT` where there is no such element.
-    pub fn read(&self, index: u32) -> Result<Words, BpfError> {
+    pub fn read(&self, index: u32) -> io::Result<Words> {
         let mut words = Words::default();
-        let element = self.element(&index, &raw mut words);
+        let element = Element {
+            map: self.descriptor.as_raw_fd().cast_unsigned(),
+            padding: 0,
+            key: address(&raw const index),
+            value: address(&raw mut words),
+            flags: 0,
+        };
         // SAFETY: the key and the value have the array's sizes and outlive the call, and the kernel writes only the value.
         unsafe { call(MAP_LOOKUP, &element)? };
         Ok(words)
-    }
-
-    /// Writes an element.
-    ///
-    /// # Errors
-    /// `E2BIG` where there is no such element.
-    pub fn write(&self, index: u32, words: Words) -> Result<(), BpfError> {
-        let element = self.element(&index, &raw const words);
-        // SAFETY: the key and the value have the array's sizes and outlive the call; the kernel only reads them.
-        unsafe { call(MAP_UPDATE, &element).map(drop) }
-    }
-
-    fn element(&self, index: &u32, words: *const Words) -> Element {
-        Element {
-            map: self.descriptor.as_raw_fd().cast_unsigned(),
-            padding: 0,
-            key: address(index),
-            value: address(words),
-            flags: 0,
-        }
     }
 
     /// The number of its descriptor, by which an instruction names it.
@@ -188,16 +143,13 @@ impl Instruction {
     }
 }
 
-/// The attributes of `BPF_PROG_LOAD`.
+/// The attributes of `BPF_PROG_LOAD`, without those of a log.
 #[repr(C)]
 struct Load {
     kind: u32,
     instruction_count: u32,
     instructions: u64,
     license: u64,
-    log_level: u32,
-    log_bytes: u32,
-    log: u64,
 }
 
 /// The attributes of `BPF_RAW_TRACEPOINT_OPEN`.
@@ -224,31 +176,25 @@ impl Program {
     /// Loads a program for raw trace points.
     ///
     /// # Errors
-    /// `EPERM` without `CAP_BPF` and `CAP_PERFMON` in the host's first user namespace, `EACCES` or `EINVAL` with the
-    /// verifier's log for a program that it refuses, `ENOSYS` where the kernel lacks BPF.
-    pub fn load(instructions: &[Instruction]) -> Result<Program, BpfError> {
-        let refused = match load(instructions, &mut []) {
-            Ok(descriptor) => return Ok(Program { descriptor }),
-            Err(refused) => refused,
+    /// `EPERM` without `CAP_BPF` and `CAP_PERFMON` in the host's first user namespace, `EACCES` or `EINVAL` for a program
+    /// that the verifier refuses, `ENOSYS` where the kernel lacks BPF.
+    pub fn load(instructions: &[Instruction]) -> io::Result<Program> {
+        let attributes = Load {
+            kind: RAW_TRACEPOINT,
+            instruction_count: instructions.len() as u32,
+            instructions: address(instructions.as_ptr()),
+            license: address(LICENSE.as_ptr()),
         };
-        let mut log = vec![0; LOG_BYTES];
-        if refused.error.raw_os_error() != Some(libc::EPERM)
-            && let Ok(descriptor) = load(instructions, &mut log)
-        {
-            return Ok(Program { descriptor });
-        }
-        let text = CStr::from_bytes_until_nul(&log).unwrap_or_default();
-        Err(BpfError {
-            log: text.to_string_lossy().into_owned(),
-            ..refused
-        })
+        // SAFETY: the addresses are of borrowed values with their lengths, and the license ends with a 0.
+        let descriptor = unsafe { open(LOAD, &attributes)? };
+        Ok(Program { descriptor })
     }
 
     /// Attaches it to a raw trace point, such as `softirq_entry`.
     ///
     /// # Errors
     /// `ENOENT` where the kernel has no such trace point, `EPERM` without `CAP_PERFMON`.
-    pub fn attach(&self, tracepoint: &CStr) -> Result<Attached, BpfError> {
+    pub fn attach(&self, tracepoint: &CStr) -> io::Result<Attached> {
         let attributes = Attach {
             name: address(tracepoint.as_ptr()),
             program: self.descriptor.as_raw_fd().cast_unsigned(),
@@ -258,27 +204,6 @@ impl Program {
         let _descriptor = unsafe { open(ATTACH, &attributes)? };
         Ok(Attached { _descriptor })
     }
-}
-
-/// Loads the instructions; the verifier writes into `log` if that is not empty.
-fn load(instructions: &[Instruction], log: &mut [u8]) -> Result<OwnedFd, BpfError> {
-    let is_logged = !log.is_empty();
-    let attributes = Load {
-        kind: RAW_TRACEPOINT,
-        instruction_count: instructions.len() as u32,
-        instructions: address(instructions.as_ptr()),
-        license: address(LICENSE.as_ptr()),
-        log_level: u32::from(is_logged),
-        log_bytes: log.len() as u32,
-        log: if is_logged {
-            address(log.as_mut_ptr())
-        } else {
-            0
-        },
-    };
-    // SAFETY: the addresses are of borrowed values with their lengths, the license ends with a 0, and the log, which the
-    // kernel writes, is borrowed exclusively.
-    unsafe { open(LOAD, &attributes) }
 }
 
 #[cfg(test)]

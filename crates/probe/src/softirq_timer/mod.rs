@@ -7,6 +7,7 @@
 
 mod programs;
 
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{JoinHandle, sleep};
@@ -14,7 +15,6 @@ use std::time::Duration;
 
 use bitcost_model::Unavailable;
 use bitcost_model::counters::SoftirqTime;
-use bitcost_sys::bpf::BpfError;
 use bitcost_sys::clock::monotonic_ns;
 
 use self::programs::Programs;
@@ -37,7 +37,7 @@ pub struct SoftirqTimer {
 
 impl SoftirqTimer {
     pub fn start(cpus: &[u32]) -> Result<SoftirqTimer, Unavailable> {
-        let say = |error: BpfError| Unavailable(error.to_string());
+        let say = |error: io::Error| Unavailable(error.to_string());
         let online = crate::host::cpus();
         if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
             return Err(Unavailable(format!("CPU {cpu} is not online")));
@@ -80,14 +80,14 @@ impl SoftirqTimer {
             let own = counted.filter(|(cpu, _)| self.cpus.contains(cpu));
             found.extend(own.filter_map(|(cpu, count)| {
                 let count = count.ok().filter(|count| *count > 0)?;
-                let timed = self.programs.read(*cpu, kind).ok()?;
+                let [timed, sum_ns, squares_ns2] = self.programs.read(*cpu, kind).ok()?;
                 Some(SoftirqTime {
                     cpu: *cpu,
                     kind: name.trim().to_owned(),
                     count,
-                    timed: timed.timed,
-                    sum_ns: timed.sum_ns,
-                    squares_ns2: timed.squares_ns2,
+                    timed,
+                    sum_ns,
+                    squares_ns2,
                 })
             }));
         }
@@ -106,7 +106,7 @@ impl Drop for SoftirqTimer {
 
 /// Attaches the programs for this long. What ends is timed from before the first start until after
 /// the last one.
-fn slot(programs: &Programs, length: Duration) -> Result<(), BpfError> {
+fn slot(programs: &Programs, length: Duration) -> io::Result<()> {
     let end = programs.end.attach(c"softirq_exit")?;
     let first = programs.first.attach(c"softirq_entry")?;
     let start = programs.start.attach(c"softirq_entry")?;

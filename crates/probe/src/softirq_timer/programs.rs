@@ -5,7 +5,9 @@
 //! the second passes what one program takes: as much as passes between the second start and the end
 //! of a soft interrupt that does nothing. It is subtracted from each time.
 
-use bitcost_sys::bpf::{Array, BpfError, Instruction, Program, Words};
+use std::io;
+
+use bitcost_sys::bpf::{Array, Instruction, Program};
 
 /// The elements of a CPU: more than the kernel has kinds of soft interrupts (10,
 /// linux/interrupt.h).
@@ -37,15 +39,9 @@ pub(super) struct Programs {
     pub end: Program,
 }
 
-pub(super) struct Timed {
-    pub timed: u64,
-    pub sum_ns: u64,
-    pub squares_ns2: u64,
-}
-
 impl Programs {
     /// Loads the programs, for CPUs up to this number.
-    pub fn load(cpu_max: u32) -> Result<Programs, BpfError> {
+    pub fn load(cpu_max: u32) -> io::Result<Programs> {
         let times = Array::new(cpu_max.saturating_add(1).saturating_mul(KINDS))?;
         Ok(Programs {
             first: Program::load(&on_element(times.number(), FIRST))?,
@@ -55,14 +51,10 @@ impl Programs {
         })
     }
 
-    pub fn read(&self, cpu: u32, kind: u32) -> Result<Timed, BpfError> {
-        let words: Words = self.times.read(cpu * KINDS + kind)?;
-        let word = |word: Word| words[word as usize];
-        Ok(Timed {
-            timed: word(Word::Timed),
-            sum_ns: word(Word::Sum),
-            squares_ns2: word(Word::Squares),
-        })
+    /// How many were timed on a CPU, the sum of their times in ns, and that of the squares in ns².
+    pub fn read(&self, cpu: u32, kind: u32) -> io::Result<[u64; 3]> {
+        let words = self.times.read(cpu * KINDS + kind)?;
+        Ok([Word::Timed, Word::Sum, Word::Squares].map(|word| words[word as usize]))
     }
 }
 
