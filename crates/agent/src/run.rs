@@ -1,5 +1,6 @@
 //! One endpoint of one run, in its own thread: prepare, start, watch, finish, restore.
 
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -14,7 +15,6 @@ use bitcost_model::record::{
 use bitcost_probe::Socket;
 use bitcost_probe::core_to_core::{CoreToCoreMeter, EVERY};
 use bitcost_probe::foreign::{Census, Own, is_at, process_of};
-use bitcost_sys::netlink::PeerMetrics;
 use bitcost_traffic::{Control, Flow, Phase, Sent};
 
 use crate::abort::Abort;
@@ -217,7 +217,7 @@ impl Endpoint {
         let speed = SpeedMeter::start(&self.prepare.cpus);
         let distance = self.distance();
         let mut watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
-        let core_to_core = distance.and_then(|meter| meter.finish().ok());
+        let core_to_core = distance.and_then(CoreToCoreMeter::finish);
         let foreign = self.foreign_since(before, peer_origin.as_ref(), &peers);
         let profiler = watched.profiler.take();
         let record = self.finish(threads, watched, in_effect, settings)?;
@@ -285,7 +285,7 @@ impl Endpoint {
         let first = self.prepare.parts.first()?;
         let asked = &first.conditions.places.end(first.role).cpus;
         let own = asked.first().or(self.prepare.cpus.first())?;
-        CoreToCoreMeter::start([*own, self.prepare.peer_cpu?], EVERY).ok()
+        CoreToCoreMeter::start([*own, self.prepare.peer_cpu?], EVERY)
     }
 
     fn sockets(&self, flows: &[Flows]) -> Vec<Vec<Socket>> {
@@ -309,7 +309,7 @@ impl Endpoint {
     /// The metrics with which TCP connections started; absent where there is none.
     fn cached_metrics(
         &self,
-        found: Option<&[PeerMetrics]>,
+        found: Option<&[IpAddr]>,
         flows: &[Flows],
         sent: &Addresses,
     ) -> Option<InEffect> {

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use bitcost_model::Unavailable;
 use bitcost_model::constants::{HostConstants, WakeUp};
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::thread::allowed_cpus;
@@ -55,7 +54,7 @@ pub fn measure(cpus: &[u32]) -> HostConstants {
     };
     // A separate thread keeps the affinity of the caller as it is.
     let copies = alone(|| {
-        pinned(first?).ok()?;
+        pinned(first?)?;
         copy_kib_ns(COPIES)
     });
     let wake_up = first.zip(second).and_then(|(waker, target)| {
@@ -166,13 +165,12 @@ impl Scene {
     fn play(&self, waker: u32, target: u32, is_busy: bool) -> Option<Samples> {
         std::thread::scope(|scope| {
             let _over = Over(self);
-            let (ready, is_ready) = mpsc::channel::<Result<(), Unavailable>>();
+            let (ready, is_ready) = mpsc::channel::<Option<()>>();
             let start = |run: &'static (dyn Fn(&Scene) + Sync)| {
                 let ready = ready.clone();
                 let thread = move || {
                     let bound = pinned(target);
-                    let is_bound = bound.is_ok();
-                    if ready.send(bound).is_ok() && is_bound {
+                    if ready.send(bound).is_ok() && bound.is_some() {
                         run(self);
                     }
                 };
@@ -183,9 +181,9 @@ impl Scene {
             }
             start(&Scene::sleep)?;
             let others = is_ready.iter().take(1 + usize::from(is_busy));
-            others.collect::<Result<(), Unavailable>>().ok()?;
+            others.collect::<Option<()>>()?;
             alone(|| {
-                pinned(waker).ok()?;
+                pinned(waker)?;
                 Some(self.wake_again_and_again())
             })
         })

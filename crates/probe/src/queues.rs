@@ -77,7 +77,7 @@ mod tests {
         let devices = BTreeMap::from([(3, "eth0".to_owned())]);
         let found = Statistics {
             link: 3,
-            kind: "htb".to_owned(),
+            kind: "tbf".to_owned(),
             handle: 0x8001_0000,
             parent: ROOT,
             ..Statistics::default()

@@ -61,23 +61,19 @@ fn kernel_thread(name: &str) -> ProfiledTask {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     /// A service (20) with an agent (21) of this run; a lab (30); another program (40).
     fn tasks() -> Tasks {
-        let line = |pid: u32, parent: u32| {
+        let parents = BTreeMap::from([(1, 0), (20, 1), (21, 20), (30, 20), (40, 1)]);
+        let read = |pid: u32| {
+            let parent = parents.get(&pid)?;
             let text = format!("{pid} (x) S {parent} 1 1 0 -1 0 9 9 9 9 1 0 0 0 20 0 1 0 7 4096");
-            (pid, text)
+            bitcost_probe::foreign::parse(&text)
         };
-        let lines = [
-            line(1, 0),
-            line(20, 1),
-            line(21, 20),
-            line(30, 20),
-            line(40, 1),
-        ];
-        let texts = lines.iter().map(|(pid, text)| (*pid, text.as_str()));
-        let census = Census::of_texts(0, texts);
+        let census = Census::of(0, || parents.keys().copied().collect(), read);
         let own = Own::of(&census, vec![20], vec![30]);
         Tasks {
             run: Some((census, own)),

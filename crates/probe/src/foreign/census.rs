@@ -62,7 +62,7 @@ impl Census {
     }
 
     /// Every process of a list that may change meanwhile, none both by itself and in the times of the children of another one.
-    fn of(
+    pub fn of(
         at_ns: u64,
         list: impl Fn() -> BTreeSet<u32>,
         read: impl Fn(u32) -> Option<Process>,
@@ -97,16 +97,6 @@ impl Census {
         let starter = self.processes.get(&KERNEL_THREADS);
         self.processes.contains_key(&FIRST)
             && starter.is_some_and(|process| process.flags & KERNEL_THREAD != 0)
-    }
-
-    pub fn of_texts<'a>(at_ns: u64, texts: impl IntoIterator<Item = (u32, &'a str)>) -> Census {
-        let processes = texts
-            .into_iter()
-            .filter_map(|(pid, text)| Some((pid, parse(text)?)));
-        Census {
-            at_ns,
-            processes: processes.collect(),
-        }
     }
 
     /// The process of this number, if it is the same process as the later one.

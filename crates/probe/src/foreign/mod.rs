@@ -73,16 +73,16 @@ mod tests {
     type Line<'a> = (u32, u32, &'a str, u64, u64, u64, u64);
 
     fn census(at_ns: u64, lines: &[Line]) -> Census {
-        let texts: Vec<(u32, String)> = lines
-            .iter()
-            .map(|(pid, parent, name, flags, own, children, started)| {
-                let text = format!(
-                    "{pid} ({name}) S {parent} 1 1 0 -1 {flags} 9 9 9 9 {own} 0 {children} 0 20 0 1 0 {started} 4096"
-                );
-                (*pid, text)
-            })
-            .collect();
-        Census::of_texts(at_ns, texts.iter().map(|(pid, text)| (*pid, text.as_str())))
+        let process = |(pid, parent, name, flags, own, children, started): &Line| {
+            let text = format!(
+                "{pid} ({name}) S {parent} 1 1 0 -1 {flags} 9 9 9 9 {own} 0 {children} 0 20 0 1 0 {started} 4096"
+            );
+            Some((*pid, parse(&text)?))
+        };
+        Census {
+            at_ns,
+            processes: lines.iter().filter_map(process).collect(),
+        }
     }
 
     /// A shell (10) runs bitcost (11) with its lab daemon (12) and two agents (13, 14).

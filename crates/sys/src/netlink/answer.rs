@@ -5,9 +5,8 @@ use crate::netlink::ethtool::read_features;
 use crate::netlink::generic::body;
 use crate::netlink::message::{Reply, replies};
 use crate::netlink::netdev::read_napi;
-use crate::netlink::qdisc::{Discipline, discipline, read_class, read_qdisc, read_statistics};
+use crate::netlink::qdisc::{Discipline, discipline, read_qdisc, read_statistics};
 use crate::netlink::records::{read_address, read_route_record};
-use crate::netlink::route::read_route;
 use crate::netlink::rtnl::read_link;
 
 /// Reads every whole message of a buffer that came from a netlink socket, each as all kinds of messages that this crate
@@ -18,12 +17,12 @@ pub fn read(buffer: &[u8]) -> Vec<String> {
 
 fn shown(reply: &Reply) -> String {
     let refusal = refusal("read an answer", reply).map(|refusal| refusal.to_string());
-    let (qdisc, attributes) = (read_qdisc(reply), reply.payload.get(20..));
+    let qdisc = read_qdisc(reply);
     let decoded = |kind: &str| Some((discipline(kind)?.decode)(&qdisc.as_ref()?.options));
     let parameters: Vec<_> = Discipline::kinds().filter_map(decoded).collect();
     let of_links = (read_link(reply), read_address(reply), read_napi(reply));
-    let of_routes = (read_route(reply), read_route_record(reply));
-    let of_queues = (attributes.and_then(read_class), read_statistics(reply));
+    let route = read_route_record(reply);
+    let statistics = read_statistics(reply);
     let features = read_features(body(reply));
-    format!("{refusal:?} {of_links:?} {of_routes:?} {parameters:?} {of_queues:?} {features:?}")
+    format!("{refusal:?} {of_links:?} {route:?} {parameters:?} {statistics:?} {features:?}")
 }

@@ -87,7 +87,35 @@ pub struct RouteRecord {
     pub is_mtu_locked: bool,
     /// Its remaining lifetime in seconds; `None` if unlimited.
     pub expires_s: Option<u32>,
-    message: Vec<u8>,
+    listed: Vec<u8>,
+}
+
+impl RouteRecord {
+    /// A request for this route as it was listed, without what only the kernel sets, and with this MTU.
+    fn request(&self, flags: u16, mtu_bytes: Option<u32>) -> Message {
+        let mut header = self.listed[..12].to_vec();
+        let asked = u32_at(&header, 8).unwrap_or(0) & u32::from(RTNH_F_ASKED);
+        header[8..].copy_from_slice(&asked.to_ne_bytes());
+        let mut message = Message::new(RTM_NEWROUTE, flags, &header);
+        let mut metrics = Vec::new();
+        for (kind, value) in attributes(&self.listed[12..]) {
+            match kind {
+                RTA_CACHEINFO | RTA_EXPIRES => {}
+                RTA_METRICS => metrics.extend(attributes(value).filter(|(kind, _)| *kind != RTAX_MTU)),
+                RTA_MULTIPATH => message = message.attribute(kind, &askable_hops(value)),
+                _ => message = message.attribute(kind, value),
+            }
+        }
+        let mtu = mtu_bytes.map(u32::to_ne_bytes);
+        metrics.extend(mtu.iter().map(|mtu| (RTAX_MTU, &mtu[..])));
+        if metrics.is_empty() {
+            return message;
+        }
+        message.nested(RTA_METRICS, |nest| {
+            let add = |nest: Message, (kind, value)| nest.attribute(kind, value);
+            metrics.into_iter().fold(nest, add)
+        })
+    }
 }
 
 impl Rtnl {
@@ -124,7 +152,10 @@ impl Rtnl {
         let answer = self
             .connection
             .dump("list the routes", Message::new(RTM_GETROUTE, 0, &[0; 12]))?;
-        Ok(answer.iter().filter_map(read_route_record).collect())
+        let routes = answer.iter().filter_map(read_route_record);
+        Ok(routes
+            .filter(|route| !OF_KERNEL.contains(&route.kind))
+            .collect())
     }
 
     /// Replaces an existing route as it was listed, with this MTU. One with a lifetime, such as
@@ -137,15 +168,11 @@ impl Rtnl {
         mtu_bytes: Option<u32>,
     ) -> Result<(), Error> {
         let Some(seconds) = record.expires_s else {
-            return self.ask_for_route(
-                record,
-                NLM_F_CREATE | NLM_F_REPLACE,
-                with_mtu(&record.message, mtu_bytes),
-            );
+            let message = record.request(NLM_F_CREATE | NLM_F_REPLACE, mtu_bytes);
+            return self.recreate(record, message);
         };
-        let message = Message::new(0, 0, &[]).raw(&with_mtu(&record.message, mtu_bytes));
-        let message = message.attribute_u32(RTA_EXPIRES, seconds).into_body();
-        match self.ask_for_route(record, NLM_F_CREATE, message) {
+        let message = record.request(NLM_F_CREATE, mtu_bytes);
+        match self.recreate(record, message.attribute_u32(RTA_EXPIRES, seconds)) {
             // The kernel updates lifetime and MTU of an existing route, and reports that it exists.
             Err(error) if error.errno() == Some(libc::EEXIST) => Ok(()),
             outcome => outcome,
@@ -155,19 +182,16 @@ impl Rtnl {
     /// Adds a route that is gone, as it was listed, in addition to others to the same destination.
     pub fn add_route_again(&mut self, record: &RouteRecord) -> Result<(), Error> {
         let append = if record.is_ipv6 { 0 } else { NLM_F_APPEND };
-        self.ask_for_route(record, NLM_F_CREATE | append, record.message.clone())
+        self.recreate(
+            record,
+            record.request(NLM_F_CREATE | append, record.mtu_bytes),
+        )
     }
 
-    fn ask_for_route(
-        &mut self,
-        record: &RouteRecord,
-        flags: u16,
-        message: Vec<u8>,
-    ) -> Result<(), Error> {
+    fn recreate(&mut self, record: &RouteRecord, message: Message) -> Result<(), Error> {
         let to = record.destination.map_or("default".to_owned(), |to| {
             format!("{to}/{}", record.prefix_length)
         });
-        let message = Message::new(RTM_NEWROUTE, flags, &message);
         self.connection
             .request(&format!("recreate the route to {to}"), message)
             .map(drop)
@@ -213,8 +237,7 @@ const OF_KERNEL: [u8; 4] = [2, 3, 4, 5];
 /// flags; then attributes.
 pub(crate) fn read_route_record(reply: &Reply) -> Option<RouteRecord> {
     let (header, body) = (reply.payload.get(..12)?, reply.payload.get(12..)?);
-    let is_ours = reply.kind == RTM_NEWROUTE && [AF_INET, AF_INET6].contains(&header[0]);
-    if !is_ours || OF_KERNEL.contains(&header[7]) {
+    if reply.kind != RTM_NEWROUTE || ![AF_INET, AF_INET6].contains(&header[0]) {
         return None;
     }
     let of = |kind| attribute(body, kind);
@@ -238,7 +261,7 @@ pub(crate) fn read_route_record(reply: &Reply) -> Option<RouteRecord> {
         mtu_bytes: metric(RTAX_MTU),
         is_mtu_locked: metric(RTAX_LOCK).is_some_and(|locks| locks & (1 << RTAX_MTU) != 0),
         expires_s: expires.map(|ticks| ticks / TICKS_PER_SECOND),
-        message: askable(&reply.payload),
+        listed: reply.payload.clone(),
     })
 }
 
@@ -254,22 +277,7 @@ fn links_of_hops(mut hops: &[u8]) -> Vec<u32> {
     links
 }
 
-/// A listed route as a request for it: without what only the kernel sets.
-fn askable(payload: &[u8]) -> Vec<u8> {
-    let mut bytes = payload[..12].to_vec();
-    let flags = u32_at(payload, 8).unwrap_or(0) & u32::from(RTNH_F_ASKED);
-    bytes[8..12].copy_from_slice(&flags.to_ne_bytes());
-    let mut message = Message::new(0, 0, &bytes);
-    for (kind, value) in attributes(&payload[12..]) {
-        match kind {
-            RTA_CACHEINFO | RTA_EXPIRES => {}
-            RTA_MULTIPATH => message = message.attribute(kind, &askable_hops(value)),
-            _ => message = message.attribute(kind, value),
-        }
-    }
-    message.into_body()
-}
-
+/// The next hops of a route as a request for them.
 fn askable_hops(hops: &[u8]) -> Vec<u8> {
     let (mut bytes, mut at) = (hops.to_vec(), 0);
     while let Some(length) = u16_at(&bytes, at).filter(|_| bytes.len() >= at + 8) {
@@ -277,35 +285,6 @@ fn askable_hops(hops: &[u8]) -> Vec<u8> {
         at += aligned(usize::from(length).max(8));
     }
     bytes
-}
-
-/// A request for a route, with this MTU among its metrics, or none.
-fn with_mtu(request: &[u8], mtu_bytes: Option<u32>) -> Vec<u8> {
-    let mut message = Message::new(0, 0, &request[..12]);
-    let all = || attributes(&request[12..]);
-    let metrics = all()
-        .find(|(kind, _)| *kind == RTA_METRICS)
-        .map(|(_, value)| value)
-        .unwrap_or_default();
-    for (kind, value) in all().filter(|(kind, _)| *kind != RTA_METRICS) {
-        message = message.attribute(kind, value);
-    }
-    let others: Vec<(u16, &[u8])> = attributes(metrics)
-        .filter(|(kind, _)| *kind != RTAX_MTU)
-        .collect();
-    if others.is_empty() && mtu_bytes.is_none() {
-        return message.into_body();
-    }
-    let metrics = message.nested(RTA_METRICS, |nest| {
-        let nest = others
-            .into_iter()
-            .fold(nest, |nest, (kind, value)| nest.attribute(kind, value));
-        match mtu_bytes {
-            Some(mtu) => nest.attribute_u32(RTAX_MTU, mtu),
-            None => nest,
-        }
-    });
-    metrics.into_body()
 }
 
 #[cfg(test)]
@@ -340,7 +319,7 @@ mod tests {
             (Some(2000), &[7][..], 254)
         );
         for mtu in [Some(1500), None] {
-            let again = Message::new(RTM_NEWROUTE, 0, &with_mtu(&record.message, mtu));
+            let again = record.request(0, mtu);
             let reply = replies(&again.finish(0, 0).expect("it is short")).remove(0);
             assert_eq!(
                 reply.payload[8..12],

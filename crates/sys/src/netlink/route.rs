@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 
 use libc::{
-    RT_SCOPE_UNIVERSE, RT_TABLE_MAIN, RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC, RTM_GETROUTE,
+    RT_SCOPE_UNIVERSE, RT_TABLE_MAIN, RTA_DST, RTA_GATEWAY, RTM_GETROUTE,
     RTM_NEWROUTE, RTN_LOCAL, RTN_UNICAST, RTPROT_STATIC,
 };
 
 use crate::netlink::connection::{NLM_F_CREATE, NLM_F_EXCL};
 use crate::netlink::error::Error;
-use crate::netlink::message::{Message, Reply, address, attribute, bytes_of, number};
+use crate::netlink::message::{Message, bytes_of};
+use crate::netlink::records::read_route_record;
 use crate::netlink::rtnl::{Link, Rtnl};
 
 /// The route of packets to one address.
@@ -37,17 +38,17 @@ impl Rtnl {
             Message::new(RTM_GETROUTE, 0, &header).attribute(RTA_DST, &bytes),
         )?;
         let detail = "no link or no source address in the answer";
-        let route = answer.iter().find_map(read_route);
+        let route = answer.iter().find_map(read_route_record);
         let links = self.links()?.into_iter();
-        let found = route.and_then(|(index, source, is_local)| {
+        let found = route.and_then(|route| {
+            let is_local = route.kind == RTN_LOCAL;
             let leads = |link: &Link| match is_local {
                 true => link.is_loopback(),
-                false => link.index == index,
+                false => route.links.contains(&link.index),
             };
-            let device = links.filter(leads).map(|link| link.name).next()?;
             Some(Route {
-                device,
-                source,
+                device: links.filter(leads).map(|link| link.name).next()?,
+                source: route.source?,
                 is_local,
             })
         });
@@ -72,15 +73,4 @@ impl Rtnl {
         let asked = format!("add the route to {to}/{prefix_length} by {via}");
         self.connection.request(&asked, message).map(drop)
     }
-}
-
-/// The number of the link, the source, and whether it leads to this host.
-pub(crate) fn read_route(reply: &Reply) -> Option<(u32, IpAddr, bool)> {
-    if reply.kind != RTM_NEWROUTE {
-        return None;
-    }
-    let attributes = reply.payload.get(12..)?;
-    let source = address(attribute(attributes, RTA_PREFSRC)?)?;
-    let is_local = reply.payload[7] == RTN_LOCAL;
-    Some((number(attributes, RTA_OIF)?, source, is_local))
 }

@@ -127,15 +127,9 @@ impl Rtnl {
 
     /// The name of a link, or its interface index if it has none here.
     pub(crate) fn name(&mut self, index: u32) -> String {
-        let message = Message::new(RTM_GETLINK, 0, &link_header(index, 0, 0));
-        let answer = self
-            .connection
-            .request("read a link", message)
-            .unwrap_or_default();
-        answer
-            .iter()
-            .find_map(read_link)
-            .map_or_else(|| format!("link {index}"), |link| link.name)
+        let links = self.links().unwrap_or_default();
+        let link = links.into_iter().find(|link| link.index == index);
+        link.map_or_else(|| format!("link {index}"), |link| link.name)
     }
 
     /// Creates a veth pair. `EOPNOTSUPP` when the kernel has no veth, `EEXIST` when a name is
