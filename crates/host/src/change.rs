@@ -245,11 +245,7 @@ mod tests {
 
     #[test]
     fn change_never_read_back_is_ours_when_requested_partial_or_rounded() {
-        let before = [
-            ("kind", "pfifo"),
-            ("handle", "7:"),
-            ("limit_packets", "33"),
-        ];
+        let before = [("kind", "pfifo"), ("handle", "7:"), ("limit_packets", "33")];
         let asked = [
             ("kind", "tbf"),
             ("rate_bps", "20000000"),

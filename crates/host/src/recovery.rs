@@ -189,9 +189,9 @@ fn gone(header: Option<&Header>) -> Result<Option<&'static str>, String> {
     };
     match header.boot == boot() {
         true if header.network != network_cookie().ok() => Err(ELSEWHERE.to_owned()),
-        false if !header.is_first_network => {
-            Ok(Some("its network namespace is gone, and its settings with it"))
-        }
+        false if !header.is_first_network => Ok(Some(
+            "its network namespace is gone, and its settings with it",
+        )),
         _ => Ok(None),
     }
 }

@@ -191,8 +191,8 @@ impl Network {
             let mut ends = link.ends.iter_mut();
             Some((ends.find(|end| end.device == device)?, link.mtu_bytes))
         });
-        let (end, mtu_bytes) = found
-            .ok_or_else(|| LabError::topology(&format!("\"{device}\" is not a device")))?;
+        let (end, mtu_bytes) =
+            found.ok_or_else(|| LabError::topology(&format!("\"{device}\" is not a device")))?;
         // Where a link has an emulator, the kernel makes only what needs none.
         let by_kernel = |shaping: &Shaping| match has_emulator && shaping.needs_emulator() {
             true => Shaping::default(),
@@ -379,8 +379,8 @@ fn host(
         let (given, napi) = devices.get(&(end.node.as_str(), end.device.as_str()))?;
         (!given.is_empty()).then_some((end, given, napi))
     });
-    let (end, addresses, napi) = found
-        .ok_or_else(|| LabError::topology(&format!("{} has no address", node.name)))?;
+    let (end, addresses, napi) =
+        found.ok_or_else(|| LabError::topology(&format!("{} has no address", node.name)))?;
     let link = in_node(namespaces, &node.name, || {
         Ok(Rtnl::open()?.link(&end.device)?)
     })?;

@@ -124,10 +124,7 @@ mod tests {
             (
                 &[
                     usual[0],
-                    (
-                        "/proc/self/status",
-                        "Seccomp:\t0\nSeccomp_filters:\t2\n",
-                    ),
+                    ("/proc/self/status", "Seccomp:\t0\nSeccomp_filters:\t2\n"),
                 ],
                 "unshare --user --net true",
             ),

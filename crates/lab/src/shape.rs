@@ -3,9 +3,7 @@
 use bitcost_model::shaping::show_shaping;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaping};
 use bitcost_model::topology::End;
-use bitcost_sys::netlink::{
-    self, Parameters, ROOT, Rtnl, agrees, discipline, usual_burst_bytes,
-};
+use bitcost_sys::netlink::{self, Parameters, ROOT, Rtnl, agrees, discipline, usual_burst_bytes};
 
 use crate::LabError;
 
@@ -33,7 +31,13 @@ struct Wanted {
 pub(crate) fn has_netem() -> Result<bool, LabError> {
     let mut rtnl = Rtnl::open()?;
     let loopback = rtnl.link("lo")?;
-    let made = put(&mut rtnl, (loopback.index, ROOT), 0, "netem", &Parameters::new());
+    let made = put(
+        &mut rtnl,
+        (loopback.index, ROOT),
+        0,
+        "netem",
+        &Parameters::new(),
+    );
     if made.is_ok() {
         rtnl.delete_root(loopback.index)?;
     }
@@ -187,7 +191,10 @@ fn plain(shaping: &Shaping) -> Vec<Wanted> {
         kind,
         parameters,
     });
-    match below.as_ref().and_then(|queue| queue.parameters.get("limit_bytes")) {
+    match below
+        .as_ref()
+        .and_then(|queue| queue.parameters.get("limit_bytes"))
+    {
         // The limit of a tbf is that of its queue, in bytes.
         Some(limit) => {
             parameters.insert("limit_bytes", *limit);

@@ -16,10 +16,7 @@ const SUPER: Size = Size {
 };
 
 /// Departures of packets that arrived at these times, as (due, number of the packet), in order.
-fn departures(
-    shaping: Shaping,
-    arrivals: &[(u64, Size)],
-) -> (Vec<(u64, usize)>, Schedule<usize>) {
+fn departures(shaping: Shaping, arrivals: &[(u64, Size)]) -> (Vec<(u64, usize)>, Schedule<usize>) {
     let mut line = Schedule::new(shaping, 1, 0);
     for (number, (at_ns, size)) in arrivals.iter().enumerate() {
         line.arrive(*at_ns, *size, || number);

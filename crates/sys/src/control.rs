@@ -51,8 +51,13 @@ pub(crate) fn receive(
     header.msg_control = control.0.as_mut_ptr().cast();
     header.msg_controllen = control.0.len() as _;
     // SAFETY: the header describes `buffer` and `control`, which outlive the call.
-    let bytes =
-        checked(unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut header, flags.bits() as _) })?;
+    let bytes = checked(unsafe {
+        libc::recvmsg(
+            socket.as_fd().as_raw_fd(),
+            &raw mut header,
+            flags.bits() as _,
+        )
+    })?;
     // SAFETY: the kernel filled `control` up to the length that it left in the header.
     let mut message = unsafe { libc::CMSG_FIRSTHDR(&raw const header) };
     while !message.is_null() {

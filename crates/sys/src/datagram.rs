@@ -20,7 +20,11 @@ pub struct Joined {
 ///
 /// # Errors
 /// The error of the system call; `EAGAIN` when nothing was received in time.
-pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], flags: RecvFlags) -> io::Result<Joined> {
+pub fn receive_joined(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    flags: RecvFlags,
+) -> io::Result<Joined> {
     let mut each = None;
     let bytes = control::receive(socket, buffer, flags, |said| {
         if said.level == libc::SOL_UDP && said.kind == libc::UDP_GRO {

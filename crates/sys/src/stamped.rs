@@ -20,7 +20,11 @@ pub struct Stamped {
 ///
 /// # Errors
 /// The error of the system call; `EAGAIN` when nothing was received in time.
-pub fn receive_stamped(socket: impl AsFd, buffer: &mut [u8], flags: RecvFlags) -> io::Result<Stamped> {
+pub fn receive_stamped(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    flags: RecvFlags,
+) -> io::Result<Stamped> {
     let mut at_ns = None;
     let bytes = control::receive(socket, buffer, flags, |said| {
         if said.level == libc::SOL_SOCKET && said.kind == libc::SCM_TIMESTAMPNS {

@@ -4,7 +4,6 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Latency;
 use hdrhistogram::Histogram;
 
-
 /// Longest time with a separate bucket, in ns; longer ones are in the last bucket.
 const LONGEST_NS: u64 = 60_000_000_000;
 

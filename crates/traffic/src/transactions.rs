@@ -130,8 +130,7 @@ fn receive_whole(
     control: &Control,
 ) -> Result<Received, Errno> {
     let (mut done, mut made, mut since) = (0, 0, None);
-    let mut is_over =
-        |most: Duration| since.get_or_insert_with(Instant::now).elapsed() >= most;
+    let mut is_over = |most: Duration| since.get_or_insert_with(Instant::now).elapsed() >= most;
     while done < buffer.len() {
         match receive(calls, &mut buffer[done..], flags) {
             Ok(0) => {
@@ -161,11 +160,7 @@ fn receive_whole(
 
 /// Sends all bytes over a TCP socket; returns the number of calls, absent when the run was stopped
 /// meanwhile.
-fn send_whole(
-    calls: &impl AsFd,
-    bytes: &[u8],
-    control: &Control,
-) -> Result<Option<u64>, Errno> {
+fn send_whole(calls: &impl AsFd, bytes: &[u8], control: &Control) -> Result<Option<u64>, Errno> {
     let (mut done, mut made) = (0, 0);
     while done < bytes.len() {
         match rustix::net::send(calls, &bytes[done..], SendFlags::NOSIGNAL) {

@@ -184,7 +184,8 @@ fn cached_tcp_metrics_are_reported_and_kept() {
     let cached = || {
         let metrics = bitcost_sys::netlink::TcpMetrics::open().unwrap();
         let all = metrics.map(|mut metrics| metrics.addresses().unwrap());
-        all.unwrap_or_default().contains(&Ipv4Addr::LOCALHOST.into())
+        all.unwrap_or_default()
+            .contains(&Ipv4Addr::LOCALHOST.into())
     };
     if !cached() {
         bitcost_testkit::ignore("this kernel remembers nothing of connections over loopback");

@@ -27,11 +27,10 @@ pub fn has_own_mtu(record: &RouteRecord) -> bool {
 pub fn check_are_alone(facts: &Values, records: &Records) -> Result<(), HostError> {
     let every = Rtnl::open()?.route_records()?;
     let mut routes = records.routes.iter();
-    routes
-        .try_for_each(|(fact, record)| match facts.contains_key(fact) {
-            true => check_is_alone(fact, record, &every),
-            false => Ok(()),
-        })
+    routes.try_for_each(|(fact, record)| match facts.contains_key(fact) {
+        true => check_is_alone(fact, record, &every),
+        false => Ok(()),
+    })
 }
 
 /// Checks that the kernel would replace this route and not another one.

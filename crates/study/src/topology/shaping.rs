@@ -3,8 +3,8 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::shaping::{
-    LIMIT, QueueLimit, Shaping, bytes, limit, share, show_limit, show_rate, show_share,
-    show_time, time,
+    LIMIT, QueueLimit, Shaping, bytes, limit, share, show_limit, show_rate, show_share, show_time,
+    time,
 };
 use bitcost_model::units::parse_rate;
 use schemars::json_schema;

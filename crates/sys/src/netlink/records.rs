@@ -101,7 +101,9 @@ impl RouteRecord {
         for (kind, value) in attributes(&self.listed[12..]) {
             match kind {
                 RTA_CACHEINFO | RTA_EXPIRES => {}
-                RTA_METRICS => metrics.extend(attributes(value).filter(|(kind, _)| *kind != RTAX_MTU)),
+                RTA_METRICS => {
+                    metrics.extend(attributes(value).filter(|(kind, _)| *kind != RTAX_MTU))
+                }
                 RTA_MULTIPATH => message = message.attribute(kind, &askable_hops(value)),
                 _ => message = message.attribute(kind, value),
             }

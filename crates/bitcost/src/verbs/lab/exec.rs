@@ -40,7 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lab = named(arguments.lab.as_deref(), "name one: --lab")?;
     let own = std::env::current_exe().ok();
     let is_node = lab.state.topology.node(&arguments.node).is_some();
-    let notes = lab.state.enter(&arguments.node).map_err(|error| match is_node {
+    let entered = lab.state.enter(&arguments.node);
+    let notes = entered.map_err(|error| match is_node {
         true => error.into(),
         false => Failure::Usage(error.to_string()),
     })?;
