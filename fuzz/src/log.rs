@@ -63,7 +63,7 @@ fn render(execution: &Findings) {
         rows: rows.iter().collect(),
         columns: rows.columns,
     };
-    for table in [runs, intervals_table(executions)] {
+    for table in [runs, intervals_table(executions, false)] {
         assert!(
             table
                 .rows

@@ -25,11 +25,13 @@ fn named(name: &str) -> &'static Form {
 /// Reads what a row is of.
 fn rows_parser() -> impl TypedValueParser<Value = Rows> {
     let runs = PossibleValue::new("runs").help("A run");
+    let seconds = PossibleValue::new("seconds").help("A second of an endpoint of a run");
     let intervals = PossibleValue::new("intervals")
         .help("The time between two samples of an endpoint of a run");
-    PossibleValuesParser::new([runs, intervals]).map(|name| match name == "runs" {
-        true => Rows::Runs,
-        false => Rows::Intervals,
+    PossibleValuesParser::new([runs, seconds, intervals]).map(|name| match &*name {
+        "runs" => Rows::Runs,
+        "seconds" => Rows::Seconds,
+        _ => Rows::Intervals,
     })
 }
 
@@ -43,7 +45,7 @@ pub struct Look {
     /// text]
     #[arg(long, value_name = "FORM", value_parser = form_parser())]
     format: Option<&'static Form>,
-    /// With --format csv, print one row per run, or per interval of 100 ms [default: runs]
+    /// With --format csv, print one row per run, per second, or per interval of 100 ms [default: runs]
     #[arg(long, value_name = "WHAT", value_parser = rows_parser())]
     rows: Option<Rows>,
     /// With --json, also print all samples of every run (about 100 KB per second)

@@ -20,8 +20,9 @@ pub fn comparison(comparison: &Comparison, is_whole: bool) -> Vec<Block> {
     ];
     blocks.extend(to_decide(comparison).map(Block::words));
     blocks.extend([Block::Gap, Block::words(format!("{old} → {new}"))]);
-    let lines = comparison_lines(comparison, is_whole);
-    let left = comparison.changes().count() - lines.rows.len();
+    let count = comparison.changes().count();
+    let lines = comparison_lines(comparison, is_whole || count == 1);
+    let left = count - lines.rows.len();
     if !lines.rows.is_empty() {
         blocks.push(Block::Table(String::new(), lines));
     }

@@ -7,9 +7,12 @@ use crate::export::{Form, Rows};
 
 pub(crate) const FORM: Form = Form::new(
     "csv",
-    "Comma-separated values: one row per run, or per interval of a run with --rows intervals",
+    "Comma-separated values: one row per run, or with --rows per second or 100 ms of a run",
     |input| match input.rows {
-        Rows::Intervals => Ok(csv(&intervals_table(input.executions))),
+        Rows::Seconds | Rows::Intervals => {
+            let is_by_second = input.rows == Rows::Seconds;
+            Ok(csv(&intervals_table(input.executions, is_by_second)))
+        }
         Rows::Runs => {
             let rows = RunRows::new(input.executions);
             Ok(csv_of(&rows.columns, rows.iter()))

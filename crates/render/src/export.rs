@@ -33,6 +33,8 @@ impl Form {
 pub enum Rows {
     #[default]
     Runs,
+    /// A second of an endpoint of a run.
+    Seconds,
     /// The time between two samples of an endpoint of a run.
     Intervals,
 }

@@ -10,6 +10,7 @@ use bitcost_analysis::statistics::Interval;
 use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::units::counted;
+use bitcost_model::workload::Workload;
 use bitcost_model::{harmless, modes};
 
 use crate::answer::of_cell;
@@ -115,11 +116,12 @@ fn figures(run: &RunView) -> Vec<Block> {
         });
         let latency: Vec<String> = latency.collect();
         let latency = (!latency.is_empty()).then(|| latency.join(", "));
-        let rate = with_interval(run, "transactions_per_second", "transactions/s");
-        let lost = match run.conditions.workload.makes_connections() {
-            true => "of the connections failed",
-            false => "of the requests lost",
+        let (unit, lost) = match run.conditions.workload {
+            Workload::TcpConnect => ("connections/s", "of the connections failed"),
+            one if one.makes_connections() => ("transactions/s", "of the connections failed"),
+            _ => ("transactions/s", "of the requests lost"),
         };
+        let rate = with_interval(run, "transactions_per_second", unit);
         let lost = share(run, "requests_lost_pct", lost);
         let rate = [rate.unwrap_or_else(not_measured)].into_iter().chain(lost);
         let rate = Block::labelled("rate", Vec::from_iter(rate).join(", "));

@@ -60,7 +60,7 @@ pub struct Stretch {
     pub cpus: Vec<(u32, f64)>,
 }
 
-fn of_end(end: &EndpointRecord) -> Vec<Stretch> {
+fn of_end(end: &EndpointRecord, is_by_second: bool) -> Vec<Stretch> {
     let first = end.samples.first().map_or(0, |sample| sample.at_ns);
     let seconds = |sample: &Sample| sample.at_ns.saturating_sub(first) as f64 / 1e9;
     let stretch = |step: Edges| {
@@ -79,12 +79,25 @@ fn of_end(end: &EndpointRecord) -> Vec<Stretch> {
         };
         Stretch { of, cpus }
     };
-    Edges::steps(&end.samples).map(stretch).collect()
+    match is_by_second {
+        true => {
+            let whole = |sample: &Sample| seconds(sample) as u64;
+            let parts = end.samples.chunk_by(|a, b| whole(a) == whole(b));
+            let mut firsts: Vec<Sample> = parts.map(|part| part[0].clone()).collect();
+            firsts.extend(end.samples.last().cloned());
+            Edges::steps(&firsts).map(stretch).collect()
+        }
+        false => Edges::steps(&end.samples).map(stretch).collect(),
+    }
 }
 
 /// The stretches of each run that has a result, by run; if a run was tried more than once, those of
-/// its last try. `wanted` chooses runs.
-pub fn stretches(events: &Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32, Vec<Stretch>> {
+/// its last try. `wanted` chooses runs; by second, stretches begin with the first sample of each.
+pub fn stretches(
+    events: &Events,
+    is_by_second: bool,
+    wanted: impl Fn(u32) -> bool,
+) -> BTreeMap<u32, Vec<Stretch>> {
     let mut found = BTreeMap::new();
     events.each(&wanted, &mut |_, event| match event {
         Event::RunEnded {
@@ -93,7 +106,12 @@ pub fn stretches(events: &Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32,
             receiver,
             ..
         } => {
-            found.insert(*run, [of_end(sender), of_end(receiver)].concat());
+            found.insert(
+                *run,
+                [sender, receiver]
+                    .map(|end| of_end(end, is_by_second))
+                    .concat(),
+            );
         }
         Event::RunImported { run, imported } => {
             let all = imported.intervals.iter().cloned();
@@ -115,10 +133,10 @@ const PLACE: [&str; 4] = ["status", "end", "begin_s", "end_s"];
 
 /// Every stretch of every run that has a result: its run, its levels, its time, and its figures;
 /// last the busy time of each CPU as `cpuN_busy_pct`.
-pub fn intervals_table(executions: &[Findings]) -> Table {
+pub fn intervals_table(executions: &[Findings], is_by_second: bool) -> Table {
     let head = Head::of(executions, |name| PLACE.contains(&name) || is_figure(name));
-    let all = executions.iter().map(|of| stretches(&of.events, |_| true));
-    let all: Vec<BTreeMap<u32, Vec<Stretch>>> = all.collect();
+    let of = |of: &Findings| stretches(&of.events, is_by_second, |_| true);
+    let all: Vec<BTreeMap<u32, Vec<Stretch>>> = executions.iter().map(of).collect();
     let (figures, cpus) = present(all.iter().flat_map(BTreeMap::values).flatten());
     let names = head.columns().chain(PLACE.map(str::to_owned));
     let busy = cpus.iter().map(|cpu| format!("cpu{cpu}_busy_pct"));

@@ -44,6 +44,8 @@ fn settings(text: &str) -> Result<Vec<(&'static Setting, String)>, String> {
         return Err(format!("`{word}` is no option; {ALLOWED}"));
     }
     let test = RunOptions::augment_args(Command::new("test").disable_help_flag(true));
+    // The MTU of the lab, which is the same on both sides, bounds those of the interfaces.
+    let test = test.mut_arg("mtu_bytes", |option| option.alias("mtu"));
     let program = foreign::with_synonyms(Command::new("bitcost").subcommand(test));
     let words: Vec<String> = ["test".to_owned()].into_iter().chain(words).collect();
     let all = ["bitcost"]

@@ -19,7 +19,7 @@ pub struct Arguments {
     /// newest execution in bitcost-runs]
     #[arg(value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// Output file; `-` is standard output [default: report.html in the first folder, for several
+    /// Output file, of HTML with its pictures; `-` is standard output [default: report.html in the first folder, for several
     /// compare-with-NAME.html, where NAME is that of the second]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -30,6 +30,13 @@ pub struct Arguments {
 
 /// Writes the file and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let ending = arguments.out.as_ref().and_then(|out| out.extension());
+    if let Some(ending) = ending.filter(|ending| *ending != "html" && *ending != "htm") {
+        return Err(Failure::Usage(format!(
+            "--out: a report is a page of HTML, which has its pictures, and not {}; write a file such as report.html, or print it to a PDF from a browser",
+            ending.display()
+        )));
+    }
     let mut found = opened::open_all(&arguments.folders)?;
     for one in &mut found {
         one.comparison = of_study(one, arguments.threshold);

@@ -207,7 +207,7 @@ impl Named {
         let back = session.route(Role::Receiver, there.source)?;
         if matches!(to, IpAddr::V6(to) if to.is_unicast_link_local()) {
             return Err(ExecuteError::Environment(format!(
-                "{to} is an address of one link, which data cannot be sent to without an interface; name another of {} for the data: --receiver-address ADDR",
+                "{to} is an address of one link, to which no data is sent; name another address of {} for the data: --receiver-address ADDR",
                 back.device
             )));
         }

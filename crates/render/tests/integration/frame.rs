@@ -42,7 +42,7 @@ fn a_row_per_run_has_levels_outcome_and_metrics_with_units() {
 /// Four runs, two ends, one stretch each; runs and blocks count from 1, as for people.
 #[test]
 fn a_row_per_stretch_has_its_end_and_times() {
-    let table = intervals_table(&[execution("folder", &whole(STUDY, 1))]);
+    let table = intervals_table(&[execution("folder", &whole(STUDY, 1))], false);
     assert_snapshot!(csv(&table));
 }
 

@@ -83,9 +83,10 @@ fn blocks(study: &Study, budget: Duration) -> Result<u32, Failure> {
     let needed = study.plan(0, of(LEAST)).total_time();
     if budget < needed {
         return Err(Failure::Usage(format!(
-            "{LEAST} runs of each side take {}, more than --budget {}; allow more, or shorten the runs with --time",
+            "{LEAST} runs of each side take {}, more than --budget {}; write `--budget {}`, or shorten the runs with --time",
             show_duration(needed),
-            show_duration(budget)
+            show_duration(budget),
+            show_duration(Duration::from_secs(needed.as_secs() + 1))
         )));
     }
     Ok(study.blocks_within(Lengths::default(), budget)?)
