@@ -17,7 +17,7 @@ fn sizes(sizes: &[i64], runs: u32) -> Vec<Run> {
     sizes.iter().enumerate().flat_map(of).collect()
 }
 
-/// The pictures of these kinds: each from its caption to its end.
+/// The pictures of these kinds: each from its caption to its end, without the drawing for phones.
 fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
     let events = imported(found, "x");
     let mut summary = summary(&events);
@@ -26,7 +26,12 @@ fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
     let all = html.split("<figcaption").skip(1);
     let all = all.filter_map(|part| Some(part.split_once("</figure>")?.0.to_owned()));
     let is_of_cells = |picture: &String| picture.contains(" of each cell.</strong>");
-    all.filter(|picture| !is_of_cells(picture)).collect()
+    let all = all.filter(|picture| !is_of_cells(picture));
+    let without_phone = |picture: String| {
+        let (broad, narrow) = picture.split_once("<svg class=\"narrow\"")?;
+        Some(broad.to_owned() + narrow.split_once("</svg>")?.1)
+    };
+    all.filter_map(without_phone).collect()
 }
 
 /// The words at the axes, in their order.

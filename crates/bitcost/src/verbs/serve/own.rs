@@ -1,12 +1,13 @@
 //! `bitcost serve`: the agent as a service.
 
 use std::ffi::OsStr;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
+use bitcost_execute::hosts::addresses;
 use bitcost_host::KNOBS;
 use bitcost_model::confinement::{Confinement, Rules};
 use bitcost_model::host_settings::STRESS;
@@ -14,6 +15,7 @@ use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::confine::give_up_rights;
 use bitcost_service::link::Link;
 use bitcost_service::{FRONT_VERB, OwnKey, Service, confined, front_of};
+use bitcost_sys::netlink::Rtnl;
 use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
 
@@ -136,6 +138,23 @@ fn lacks_port(error: std::io::Error) -> Failure {
     ))
 }
 
+/// This host's name, or one of its addresses where the name means this host alone, as in `/etc/hosts` of Debian.
+fn own_host() -> String {
+    let name = bitcost_sys::process::host_name();
+    let found = addresses(&name).unwrap_or_default();
+    if !found.is_empty() && !found.iter().any(IpAddr::is_loopback) {
+        return name;
+    }
+    let records = Rtnl::open().and_then(|mut rtnl| rtnl.address_records());
+    let is_reached = |address: &IpAddr| match address {
+        IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
+        IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local(),
+    };
+    let all = records.unwrap_or_default().into_iter();
+    let mut own = all.map(|record| record.address).filter(is_reached);
+    own.next().map_or(name, |address| address.to_string())
+}
+
 /// Says where it listens, and prints the link.
 fn announce(service: &Service, own: &OwnKey, log: &Log) -> Result<(), Failure> {
     let addresses: Vec<SocketAddr> = service.addresses().collect();
@@ -144,7 +163,7 @@ fn announce(service: &Service, own: &OwnKey, log: &Log) -> Result<(), Failure> {
         .ok_or_else(|| Failure::Environment("listens nowhere".to_owned()))?;
     let ip = address.ip();
     let host = match ip.is_unspecified() {
-        true => bitcost_sys::process::host_name(),
+        true => own_host(),
         false => ip.to_string(),
     };
     let link = Link {

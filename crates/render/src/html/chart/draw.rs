@@ -4,8 +4,9 @@ use super::axis::Axis;
 use super::{Chart, Mark, Marks, Panel, Quartiles, Scale, Trace};
 use crate::html::writer::Html;
 
-/// The width of a drawing in its own units, which are CSS pixels where there is room.
-const WIDTH: f64 = 900.0;
+/// A chart is drawn for a desk and for a phone, of which the style sheet shows one: the class, and the width in its own
+/// units, which are CSS pixels where there is room.
+const WIDTHS: [(&str, f64); 2] = [("broad", 900.0), ("narrow", 360.0)];
 
 /// About the width of a letter, and the height of a line of text.
 const LETTER: f64 = 7.2;
@@ -22,8 +23,10 @@ const DOTS: usize = 60;
 
 impl Chart {
     pub fn write(&self, page: &mut Html, label: &str) {
-        page.raw("<div class=\"chart wide\" tabindex=\"0\">\n");
-        self.drawing(page, label);
+        page.raw("<div class=\"chart\">\n");
+        for (class, width) in WIDTHS {
+            self.drawing(page, label, class, width);
+        }
         page.raw("</div>\n");
         if self.has_legend {
             page.raw("<ul class=\"legend\">\n");
@@ -36,27 +39,36 @@ impl Chart {
         }
     }
 
-    fn drawing(&self, page: &mut Html, label: &str) {
-        let left = self.panels.iter().map(margin).fold(0.0, f64::max);
+    fn drawing(&self, page: &mut Html, label: &str, class: &str, width: f64) {
+        let is_narrow = width < WIDTHS[0].1;
+        let left = self.panels.iter().map(|panel| margin(panel, is_narrow));
+        let left = left.fold(0.0, f64::max);
         let (mut top, mut planes) = (0.0, Vec::new());
         for (place, panel) in self.panels.iter().enumerate() {
             let is_last = place + 1 == self.panels.len();
             let has_words = !panel.y_title.is_empty() || !panel.columns.is_empty();
             top += if has_words { LINE + 8.0 } else { 6.0 };
-            let columns: f64 = panel.columns.iter().map(column_width).sum();
-            let bottom = top + panel.height;
+            let lines = if is_narrow { lines(panel) } else { 0 };
+            let names = match &panel.y {
+                Scale::Names(names) => names.len(),
+                Scale::Numbers(_) => 0,
+            };
+            let columns = panel.columns.iter().filter(|_| !is_narrow);
+            let columns = columns.map(column_width).sum::<f64>();
+            let bottom = top + panel.height + LINE * (lines * names) as f64;
             planes.push(Plane {
                 panel,
                 left,
-                right: WIDTH - 24.0 - columns,
+                right: width - if is_narrow { 8.0 } else { 24.0 } - columns,
                 top,
                 bottom,
                 is_last,
+                lines,
             });
             top = bottom + if is_last { 2.0 * LINE + 6.0 } else { 6.0 };
         }
         page.raw(&format!(
-            "<svg viewBox=\"0 0 {WIDTH} {top}\" role=\"img\" aria-label=\"Picture: "
+            "<svg class=\"{class}\" viewBox=\"0 0 {width} {top}\" role=\"img\" aria-label=\"Picture: "
         ))
         .text(label)
         .raw("\">\n");
@@ -72,13 +84,27 @@ impl Chart {
     }
 }
 
-/// Room for the labels left of a panel.
-fn margin(panel: &Panel) -> f64 {
+/// Room for the labels left of a panel; names are above their bands where it is narrow.
+fn margin(panel: &Panel, is_narrow: bool) -> f64 {
     let letters = match &panel.y {
         Scale::Numbers(axis) => axis.ticks.iter().map(|(_, words)| words.len()).max(),
+        Scale::Names(_) if is_narrow => None,
         Scale::Names(names) => names.iter().map(|name| name.chars().count()).max(),
     };
     16.0 + LETTER * letters.unwrap_or(0).min(NAME) as f64
+}
+
+/// The lines above each band of a narrow panel: one that its name and its word in the first column share, or one for each.
+fn lines(panel: &Panel) -> usize {
+    let longest = |all: &[String]| all.iter().map(|words| words.chars().count()).max();
+    match (&panel.y, panel.columns.first()) {
+        (Scale::Numbers(_), _) => 0,
+        (Scale::Names(_), None) => 1,
+        (Scale::Names(names), Some((_, words))) => {
+            let letters = longest(names).unwrap_or(0).min(NAME) + longest(words).unwrap_or(0);
+            if letters > NAME + 10 { 2 } else { 1 }
+        }
+    }
 }
 
 fn column_width((title, words): &(String, Vec<String>)) -> f64 {
@@ -105,6 +131,8 @@ struct Plane<'a> {
     bottom: f64,
     /// Whether the labels of the horizontal axis stand under it.
     is_last: bool,
+    /// The lines above each band, of its name and of its word in the first column; none where these stand left and right.
+    lines: usize,
 }
 
 impl Plane<'_> {
@@ -123,22 +151,32 @@ impl Plane<'_> {
             }
             Scale::Names(names) => {
                 let step = (self.bottom - self.top) / names.len() as f64;
-                Some(self.top + step * (value + 0.5))
+                Some(self.top + step * (value + 1.0) - self.band() / 2.0)
             }
         }
     }
 
-    /// Height of a name's band; of numbers there is none.
+    /// Height of a name's band without the line above it; of numbers there is none.
     fn band(&self) -> f64 {
         match &self.panel.y {
             Scale::Numbers(_) => 0.0,
-            Scale::Names(names) => (self.bottom - self.top) / names.len() as f64,
+            Scale::Names(names) => (self.bottom - self.top) / names.len() as f64 - self.above(),
         }
     }
 
-    /// Where words about a band stand.
-    fn line_of(&self, place: usize) -> f64 {
-        self.y(place as f64).unwrap_or(self.top) + 4.5
+    /// The height of the lines above a band.
+    fn above(&self) -> f64 {
+        LINE * self.lines as f64
+    }
+
+    /// Where words about a band stand: in its middle, or in this line above it.
+    fn line_of(&self, place: usize, line: usize) -> f64 {
+        let middle = self.y(place as f64).unwrap_or(self.top);
+        let up = match self.lines {
+            0 => 0.0,
+            lines => self.band() / 2.0 + LINE * ((lines - line) as f64 - 0.5),
+        };
+        middle - up + 4.5
     }
 
     fn axes(&self, page: &mut Html) {
@@ -160,8 +198,12 @@ impl Plane<'_> {
             Scale::Numbers(axis) => self.upwards(page, axis),
             Scale::Names(names) => {
                 for (place, name) in names.iter().enumerate() {
-                    let at = (self.left - 6.0, self.line_of(place));
-                    text(page, "tick name", "end", at, name);
+                    let (anchor, x) = match self.lines {
+                        0 => ("end", self.left - 6.0),
+                        _ => ("start", 8.0),
+                    };
+                    let at = (x, self.line_of(place, 0));
+                    text(page, "tick name", anchor, at, name);
                 }
             }
         }
@@ -194,11 +236,17 @@ impl Plane<'_> {
 
     fn columns(&self, page: &mut Html) {
         let mut left = self.right;
-        for column in &self.panel.columns {
-            let x = left + 16.0;
-            text(page, "title", "start", (x, self.top - 10.0), &column.0);
+        let shown = if self.lines > 0 { 1 } else { usize::MAX };
+        for column in self.panel.columns.iter().take(shown) {
+            let (anchor, x) = match self.lines {
+                0 => ("start", left + 16.0),
+                _ => ("end", self.right),
+            };
+            text(page, "title", anchor, (x, self.top - 10.0), &column.0);
+            let line = self.lines.saturating_sub(1);
             for (place, words) in column.1.iter().enumerate() {
-                text(page, "word", "start", (x, self.line_of(place)), words);
+                let at = (x, self.line_of(place, line));
+                text(page, "word", anchor, at, words);
             }
             left += column_width(column);
         }

@@ -34,6 +34,10 @@ const COMMANDS: &[(&str, &str)] = &[
         "changes a link, such as set s1-eth2 delay=20ms",
     ),
     ("pingall", "pings every host from every other one"),
+    (
+        "iperf [FROM TO]",
+        "measures TCP from one host to another, as NODE bitcost test tcp does",
+    ),
     ("help", "prints this list"),
     ("exit", "leaves the shell; the lab keeps running"),
 ];
@@ -53,6 +57,7 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
         "show" | "nodes" | "links" | "net" | "dump" => output::print(&show::text(&lab))?,
         "set" => set::apply(&lab, &split(rest)?)?,
         "pingall" => shell.ping_all()?,
+        "iperf" => shell.iperf(rest)?,
         node if topology.node(node).is_some() => match rest.trim() {
             "" => {
                 let why = format!("write a program after {node}, such as: {node} ip address");
@@ -109,14 +114,39 @@ impl Shell<'_> {
         command
     }
 
-    /// Runs a line in a node, as its shell reads it.
+    /// Runs a line in a node, as its shell reads it, which finds bitcost where this one is.
     fn run(&self, node: &str, line: &str) -> Result<(), Failure> {
-        let status = self.command(node, ["sh", "-c", line]).status();
+        let own = std::env::current_exe().map_err(cannot_start)?;
+        let own = own.parent().map(|folder| folder.display().to_string());
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = self.command(node, ["sh", "-c", line]);
+        command.env("PATH", format!("{path}:{}", own.unwrap_or_default()));
+        let status = command.status();
         let status = status.map_err(cannot_start)?;
         match status.code() {
             Some(0) => Ok(()),
             code => Err(Failure::Program(
                 code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+            )),
+        }
+    }
+
+    /// A test of TCP between two hosts, the first two where none is named.
+    fn iperf(&self, line: &str) -> Result<(), Failure> {
+        let hosts = self.lab.state.topology.hosts();
+        let first: Vec<&str> = hosts.map(|host| &*host.name).take(2).collect();
+        let named = line.trim();
+        let named = if named.is_empty() {
+            &*first.join(" ")
+        } else {
+            named
+        };
+        match named.split_once(' ') {
+            Some((from, rest)) if self.lab.state.topology.node(from).is_some() => {
+                self.run(from, &format!("bitcost test tcp {rest}"))
+            }
+            _ => Err(Failure::Usage(
+                "write two hosts, such as: iperf h1 h2".to_owned(),
             )),
         }
     }
