@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use crate::forms::{
     Blocks, CountsPct, FactorName, LabMtu, Later, Level, LinkMtu, Many, Map, Metric, Moderation,
-    Number, OfFactors, PairPattern, Prefixed, Router, Subnet, Topology, WidthPct, Window,
-    scalar,
+    Number, OfFactors, PairPattern, Prefixed, Router, Subnet, Topology, WidthPct, Window, scalar,
 };
 use crate::picture::{Picture, names};
 use crate::topology::ShapingTable;
