@@ -91,13 +91,18 @@ impl Knob for Sysctl {
         }
     }
 
-    /// The default first, which the kernel adds to those that are allowed.
+    /// The default first, which the kernel adds to those that are allowed. What is there already is not written: in a network
+    /// namespace other than the first one, the list can only be read.
     fn write(&self, name: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
         for (value, name) in [(VALUE, name), (ALLOWED, ALLOWED_CONGESTION)] {
             let Some(value) = values.get(value) else {
                 continue;
             };
-            let file = fs::OpenOptions::new().write(true).open(path(name)?);
+            let path = path(name)?;
+            if fs::read_to_string(&path).is_ok_and(|text| words(&text) == *value) {
+                continue;
+            }
+            let file = fs::OpenOptions::new().write(true).open(path);
             let written =
                 file.and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()));
             written.map_err(|error| {
