@@ -51,10 +51,11 @@ fn rate(bytes: u64, seconds: f64) -> String {
 
 /// Loss and jitter, with a comma in front.
 fn loss(streams: &[&StreamResult]) -> String {
-    let (mut lost, mut of) = (0, 0);
+    // Their numbers are what the client sent.
+    let (mut lost, mut of) = (0_u64, 0_u64);
     for result in streams {
-        lost += result.errors.saturating_sub(result.omitted_errors);
-        of += result.packets.saturating_sub(result.omitted_packets);
+        lost = lost.saturating_add(result.errors.saturating_sub(result.omitted_errors));
+        of = of.saturating_add(result.packets.saturating_sub(result.omitted_packets));
     }
     let mut text = format!(", {lost} of {of} datagrams lost");
     if of > 0 {

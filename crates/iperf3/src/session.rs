@@ -95,6 +95,9 @@ impl Session {
         let ended = self.watch(&mut streams);
         let took = streams.started.elapsed();
         let streams = streams.finish();
+        if let Some(why) = streams.failed {
+            return Err(Refusal::new(code::STREAM, format!("a stream: {why}")).into());
+        }
         let mut cpu = cpu_times();
         cpu.user_ns = cpu.user_ns + streams.cpu.user_ns - cpu_before.user_ns;
         cpu.kernel_ns = cpu.kernel_ns + streams.cpu.kernel_ns - cpu_before.kernel_ns;

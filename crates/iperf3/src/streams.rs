@@ -42,12 +42,14 @@ struct Stream {
     control: Arc<Control>,
     /// Segments that were retransmitted while data were omitted.
     omitted_retransmits: u64,
-    thread: JoinHandle<(FlowRecord, CpuTimes)>,
+    thread: JoinHandle<Result<(FlowRecord, CpuTimes), String>>,
 }
 
 /// What came of them.
 pub struct Ended {
     pub results: Vec<StreamResult>,
+    /// Why one of them could not begin; absent where all did.
+    pub failed: Option<String>,
     /// From the first data that counted to the last.
     pub seconds: f64,
     pub cpu: CpuTimes,
@@ -125,6 +127,7 @@ impl Streams {
         }
         let mut ended = Ended {
             results: Vec::new(),
+            failed: None,
             seconds,
             cpu: CpuTimes::default(),
             sockets: Vec::new(),
@@ -133,7 +136,12 @@ impl Streams {
             stream.control.enter(Phase::Abort);
         }
         for stream in self.streams {
-            let (record, cpu) = stream.thread.join().unwrap_or_default();
+            let joined = stream.thread.join();
+            let joined = joined.unwrap_or_else(|_| Err("its thread failed".to_owned()));
+            let (record, cpu) = joined.unwrap_or_else(|why| {
+                ended.failed = Some(why);
+                Default::default()
+            });
             ended.cpu.user_ns += cpu.user_ns;
             ended.cpu.kernel_ns += cpu.kernel_ns;
             let retransmits = (!stream.receives)
@@ -168,7 +176,7 @@ fn counted(control: &Control, record: &FlowRecord) -> StreamResult {
         },
         Some(sequence) => {
             let packets = all + sequence.total_lost;
-            let jitter = record.delay_variation.as_ref();
+            let jitter = record.delay_variation.as_ref().filter(|_| all > 1);
             StreamResult {
                 packets,
                 omitted_packets: packets.saturating_sub(sequence.measured_sent),
@@ -200,12 +208,11 @@ impl Stream {
                 },
                 conditions: &conditions,
             };
-            let record = bitcost_traffic::of_iperf3(end, second, wide).map(|mut made| {
-                // A client that is gone ends it: what was counted remains.
-                let _ = made.flow.run(&own);
-                made.flow.outcome(Sent::default())
-            });
-            (record.unwrap_or_default(), cpu_times())
+            let made = bitcost_traffic::of_iperf3(end, second, wide);
+            let mut made = made.map_err(|error| error.to_string())?;
+            // A client that is gone ends it: what was counted remains.
+            let _ = made.flow.run(&own);
+            Ok((made.flow.outcome(Sent::default()), cpu_times()))
         };
         Ok(Stream {
             id: stream_id(at),
