@@ -26,8 +26,10 @@ pub struct ImportError {
     pub is_unknown: bool,
 }
 
-/// The formats, which are looked for in this order.
+/// Adds the runs of a text; none where it has another format.
 type Read = fn(Runs, &str) -> Result<Runs, String>;
+
+/// The formats, which are looked for in this order.
 const FORMATS: [(&str, Read); 2] = [
     ("JSON of iperf3 or flent", documents),
     (

@@ -26,6 +26,7 @@ const RAW_TRACEPOINT: u32 = 17;
 /// The license that the kernel is told. It allows to look up in maps, to read the clock, and the number of the CPU from
 /// Linux 5.8 on.
 const LICENSE: &CStr = c"MIT";
+
 /// Makes the call with its part of `union bpf_attr`, whose other bytes are 0; returns what it answers.
 ///
 /// # Safety

@@ -16,6 +16,7 @@ pub const WORD: &str = "sysctl";
 const FAMILIES: [&str; 2] = ["ipv4", "ipv6"];
 /// The folders that belong to no link.
 const COMMON: [&str; 2] = ["all", "default"];
+
 /// Every parameter of these links that can be read.
 pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
     let devices: Vec<&str> = COMMON
