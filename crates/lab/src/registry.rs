@@ -1,6 +1,7 @@
 //! Running labs, by name: each listens on a socket in the abstract namespace (unix(7)), which is
 //! removed with its process, however that ends. Users do not see each other's labs.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -55,8 +56,9 @@ const DOWN_LIMIT: Duration = Duration::from_secs(10);
 /// How long connecting to a socket with a full backlog is retried.
 const BUSY_LIMIT: Duration = Duration::from_secs(1);
 const BUSY_POLL: Duration = Duration::from_millis(5);
-/// The most labs of one base name.
+/// The most labs of one base name that are numbered; further ones get a random suffix.
 const NUMBERS_MAX: u32 = 1000;
+const RANDOM_NAMES: u32 = 16;
 
 fn address(name: &str) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("{}{name}", prefix()))
@@ -74,11 +76,15 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Takes the name `asked`; without one `base`, or if that is taken `base` with a number.
+    /// Takes the name `asked`; without one `base`, or if that is taken `base` with a number or random letters.
     pub fn take(asked: Option<&str>, base: &str) -> Result<Claim, LabError> {
         let numbered = (2..NUMBERS_MAX).map(|number| format!("{base}-{number}"));
         let names = std::iter::once(asked.unwrap_or(base).to_owned());
-        for name in names.chain(numbered.filter(|_| asked.is_none())) {
+        // Other users may have taken every name that can be predicted: the keys of a hasher are random.
+        let random = || RandomState::new().hash_one(0u32) as u32;
+        let random = (0..RANDOM_NAMES).map(|_| format!("{base}-{:08x}", random()));
+        let further = numbered.chain(random).filter(|_| asked.is_none());
+        for name in names.chain(further) {
             match address(&name).and_then(|address| UnixListener::bind_addr(&address)) {
                 Ok(listener) => return Ok(Claim { name, listener }),
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
