@@ -59,6 +59,10 @@ pub fn beside(
     conditions: &Conditions,
 ) -> Result<(OwnedFd, SocketAddr), TrafficError> {
     let socket = open(address, conditions)?;
+    if address.is_ipv6() {
+        // As the service's own: the kernel puts sockets together that agree in it.
+        sockopt::set_ipv6_v6only(&socket, true).map_err(TrafficError::errno("IPV6_V6ONLY"))?;
+    }
     sockopt::set_socket_reuseport(&socket, true).map_err(TrafficError::errno("SO_REUSEPORT"))?;
     bound(socket, address)
 }
