@@ -6,10 +6,12 @@ use crate::bench::*;
 use crate::privileges::children;
 use crate::server::Server;
 use bitcost_testkit::gap::Host;
+use std::net::Ipv6Addr;
 
 bitcost_testkit::trials! {
     PrivateNetwork: one_link_and_one_command_at_each_host, each_rule_is_named, foreign_connections_take_nothing,
-        tests_wait_for_their_turn, a_client_that_vanishes_leaves_nothing;
+        tests_wait_for_their_turn, a_client_that_vanishes_leaves_nothing,
+        data_arrive_over_ipv6_at_all_addresses;
 }
 
 /// A service at a port that the kernel chose, with its folder.
@@ -50,7 +52,7 @@ impl Service {
     ) -> Service {
         let mut command = bitcost(&folder.path().join("client"));
         command
-            .args(["serve", &format!("{address}:0"), "--state"])
+            .args(["serve", &SocketAddr::new(address, 0).to_string(), "--state"])
             .arg(folder.path().join("service"))
             .args(options);
         put(&mut command);
@@ -335,4 +337,11 @@ fn a_client_that_vanishes_leaves_nothing() {
     assert_eq!(left.count(), 0);
     kill_process(Pid::from_child(&client), Signal::INT).unwrap();
     assert!(!client.wait().unwrap().success());
+}
+
+fn data_arrive_over_ipv6_at_all_addresses() {
+    let mut service = Service::at(Ipv6Addr::UNSPECIFIED.into(), &[]);
+    let (_, secret) = service.link.split_once("/#").unwrap();
+    service.link = format!("bitcost://[::1]:{}/#{secret}", service.port);
+    service.tested("tcp -t 300ms");
 }
