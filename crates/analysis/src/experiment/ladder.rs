@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::base::{Base, gain, rate_metric};
 use super::change::Change;
 use super::judge::FASTER;
-use super::proving::Proving;
+use super::proving::{End, Proving};
 use super::round::cost_of;
 use crate::explain::{Decision, ExplainedCell, Limiter, NotTried, Tried};
-use crate::findings::Findings;
 use crate::metrics::metric;
+use crate::summary::Summary;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ladder {
@@ -38,19 +38,6 @@ pub struct Ladder {
     #[serde(rename = "not_tried")]
     pub untried: Vec<NotTried>,
     pub end: End,
-}
-
-bitcost_model::words! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum End {
-        /// Everything that can be tried was tried, and nothing gains.
-        Complete = "complete",
-        /// A change may gain, and the runs do not decide it.
-        Undecided = "undecided",
-        /// The budget ended, or the user stopped it, before everything was tried.
-        Early = "early",
-    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -95,11 +82,14 @@ impl Ladder {
     }
 
     /// Takes what the test of the last step shows.
-    pub fn tested(&mut self, test: &Findings, base: &Base) {
-        let Some((rung, cell)) = self.rungs.last_mut().zip(test.summary.cells.first()) else {
+    pub fn tested(
+        &mut self,
+        (summary, explained): (&Summary, Option<&ExplainedCell>),
+        base: &Base,
+    ) {
+        let Some((rung, cell)) = self.rungs.last_mut().zip(summary.cells.first()) else {
             return;
         };
-        let explained = test.explanation.cells.first();
         let verdict = explained.and_then(ExplainedCell::verdict);
         rung.limiter = verdict.map(|verdict| verdict.limiter().clone());
         // Of transactions at a requested rate it is how many would follow one another.

@@ -2,16 +2,30 @@
 //! with an effect alternate with the unchanged test until that is proved. Where the test is to be better, only changes that
 //! relax are tried, until one of them gains.
 
+use serde::{Deserialize, Serialize};
+
 use super::base::Base;
 use super::change::{Change, REQUESTED_RATE};
 use super::choose::{Possible, STAGES, of_stage};
 use super::judge::{Judged, PAIRS, Seen};
-use super::ladder::End;
 use super::round::Round;
 use crate::explain::{NotTried, Outcome, Proof, Tried};
 
 /// The most changes of a round that tries each of them once: of few the first that gains needs no others.
 const BATCH: usize = 2;
+
+bitcost_model::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum End {
+        /// Everything that can be tried was tried, and nothing gains.
+        Complete = "complete",
+        /// A change may gain, and the runs do not decide it.
+        Undecided = "undecided",
+        /// The budget ended, or the user stopped it, before everything was tried.
+        Early = "early",
+    }
+}
 
 pub struct Proving<'a> {
     base: &'a Base,

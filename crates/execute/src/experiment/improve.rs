@@ -27,7 +27,7 @@ pub(super) fn improve(
 ) -> Result<Ending, ExecuteError> {
     let until = Instant::now() + budget;
     let mut ladder = Ladder::new(&base.conditions, goal, None);
-    ladder.tested(first, &base);
+    ladder.tested((&first.summary, first.explanation.cells.first()), &base);
     base.goal = Some(goal);
     keep_rate(&mut base, goal);
     let ending = climb(bench, (first, place), base, &mut ladder, until);
@@ -86,7 +86,7 @@ fn climb(
         let Some((test, mut next)) = tested else {
             return Ok(ending);
         };
-        ladder.tested(&test, &next);
+        ladder.tested((&test.summary, test.explanation.cells.first()), &next);
         next.goal = base.goal;
         base = next;
     }
