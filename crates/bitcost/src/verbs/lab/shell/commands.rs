@@ -63,7 +63,7 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
                 let why = format!("write a program after {node}, such as: {node} ip address");
                 return Err(Failure::Usage(why));
             }
-            rest => shell.run(node, rest)?,
+            rest => shell.run(node, ["sh", "-c", rest])?,
         },
         unknown => return Err(Failure::Usage(unknown_command(unknown, topology))),
     }
@@ -114,10 +114,8 @@ impl Shell<'_> {
         command
     }
 
-    /// Runs a line in a node, as its shell reads it.
-    fn run(&self, node: &str, line: &str) -> Result<(), Failure> {
-        let status = self.command(node, ["sh", "-c", line]).status();
-        let status = status.map_err(cannot_start)?;
+    fn run<'w>(&self, node: &str, words: impl IntoIterator<Item = &'w str>) -> Result<(), Failure> {
+        let status = self.command(node, words).status().map_err(cannot_start)?;
         match status.code() {
             Some(0) => Ok(()),
             code => Err(Failure::Program(
@@ -128,17 +126,15 @@ impl Shell<'_> {
 
     /// A test of TCP between two hosts, the first two where none is named.
     fn iperf(&self, line: &str) -> Result<(), Failure> {
-        let hosts = self.lab.state.topology.hosts();
-        let first: Vec<&str> = hosts.map(|host| &*host.name).take(2).collect();
-        let named = line.trim();
-        let named = if named.is_empty() {
-            &*first.join(" ")
-        } else {
-            named
-        };
-        match named.split_once(' ') {
-            Some((from, rest)) if self.lab.state.topology.node(from).is_some() => {
-                self.run(from, &format!("bitcost test tcp {rest}"))
+        let topology = &self.lab.state.topology;
+        let mut words = split(line)?;
+        if words.is_empty() {
+            words.extend(topology.hosts().map(|host| host.name.clone()).take(2));
+        }
+        match &words[..] {
+            [from, to @ ..] if !to.is_empty() && topology.node(from).is_some() => {
+                let test = [OWN_PROGRAM, "test", "tcp"].into_iter();
+                self.run(from, test.chain(to.iter().map(String::as_str)))
             }
             _ => Err(Failure::Usage(
                 "write two hosts, such as: iperf h1 h2".to_owned(),
