@@ -11,7 +11,7 @@ use super::judge::{Judged, PAIRS, Seen};
 use super::round::Round;
 use crate::explain::{NotTried, Outcome, Proof, Tried};
 
-/// The most changes of a round that tries each of them once: of few the first that gains needs no others.
+/// The most changes of a round that tries each of them once. After one that gains no others are tried, so rounds are small.
 const BATCH: usize = 2;
 
 bitcost_model::words! {
@@ -112,7 +112,7 @@ impl<'a> Proving<'a> {
         Some((one.change.clone(), one.tried.clone()))
     }
 
-    /// Whether everything was tried, and nothing gains.
+    /// How the search for what gains ended.
     pub fn end(&self) -> End {
         let judged = self.judged(None);
         match judged.seen.iter().any(Seen::may_gain) {

@@ -24,7 +24,7 @@ pub(in crate::experiment) fn congestion_controls(base: &Base) -> Vec<Offer> {
     let own = own.or_else(|| base.sysctl(Role::Sender, "net.ipv4.tcp_congestion_control"));
     let available = base.sysctl(Role::Sender, "net.ipv4.tcp_available_congestion_control");
     let mut names: Vec<&str> = available.unwrap_or("").split_whitespace().collect();
-    // What heeds single losses least comes first.
+    // First the one whose rate falls least with single losses.
     names.sort_by_key(|name| *name != OFTEN_LOADABLE);
     let others = names.iter().filter(|name| Some(**name) != own);
     let mut offers: Vec<Offer> = others

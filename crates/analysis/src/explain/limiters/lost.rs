@@ -10,7 +10,7 @@ use crate::explain::tcp::Tcp;
 /// From this share of lost datagrams, in per cent, the loss is what is explained.
 pub(crate) const LOSS_PCT: f64 = 2.0;
 
-/// Under this share of lost datagrams, in per cent, none of them lost would be no gain that an experiment counts.
+/// A sender that requests no rate gains less than an experiment counts (1.15 times) where under this share, in per cent, is lost.
 const LITTLE_PCT: f64 = 13.0;
 
 /// A counter of drops explains a loss when it counts this share of what was lost.
@@ -36,7 +36,6 @@ pub static UDP_RECEIVE_BUFFER: LimiterRow = LimiterRow {
     suspects: |signals, found| {
         let drops = signals.loss.and_then(|loss| loss.socket);
         let evidence = drops.and_then(|drops| datagrams(signals, OF_SOCKET, drops));
-        // Of a sender that is as fast as it can, few lost datagrams are no more of its rate than that.
         let is_little =
             signals.rate_kept.is_none() && signals.loss.is_some_and(|loss| loss.pct < LITTLE_PCT);
         let weight = if is_little { 0.7 } else { 0.9 };
