@@ -218,6 +218,7 @@ impl Endpoint {
         let distance = self.distance();
         let mut watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
         let core_to_core = distance.and_then(CoreToCoreMeter::finish);
+        self.end_sending(threads, &watched)?;
         let foreign = self.foreign_since(before, peer_origin.as_ref(), &peers);
         let profiler = watched.profiler.take();
         let record = self.finish(threads, watched, in_effect, settings)?;
@@ -327,9 +328,21 @@ impl Endpoint {
         Some(self.journaling.metrics().record(found, &peers))
     }
 
-    /// Waits for the ends of all flows, and makes the record. Flows that this endpoint sends end
-    /// with their loops; for flows that it receives, the controller first reports how much was
-    /// sent.
+    /// Waits until the loops of the flows that this endpoint sends have ended, and reports what they sent.
+    fn end_sending(&self, threads: &mut Threads, watched: &Watched) -> Result<(), Refusal> {
+        let is_sent = |part: usize| self.prepare.parts[part].role == Role::Sender;
+        self.abort
+            .discard(|part| is_sent(part) && self.prepare.discards_rest(part));
+        threads.await_ends(watched, &self.abort, is_sent)?;
+        self.output.send(&FromAgent::Sent {
+            sent: self.sent(),
+            stalled_ms: threads.stalled_ms(),
+        });
+        Ok(())
+    }
+
+    /// Waits for the ends of all flows, and makes the record. For flows that this endpoint receives, the controller first
+    /// reports how much was sent.
     fn finish(
         &self,
         threads: &mut Threads,
@@ -343,21 +356,13 @@ impl Endpoint {
             let pinned = affinity::all(of_part.map(|(_, cpus)| cpus));
             in_effect.push(affinity::in_effect(part, &pinned));
         }
-        // The receiver goes on until the sender has ended.
-        let discarded = |role| {
-            let parts = &self.prepare.parts;
-            move |part: usize| parts[part].role == role && self.prepare.discards_rest(part)
+        let mut parts = self.prepare.parts.iter();
+        let sent = match parts.any(|part| part.role == Role::Receiver) {
+            true => threads.await_sent()?,
+            false => SentCounts::new(),
         };
-        self.abort.discard(discarded(Role::Sender));
-        threads.await_ends(&watched, &self.abort, |part| {
-            self.prepare.parts[part].role == Role::Sender
-        })?;
-        self.output.send(&FromAgent::Sent {
-            sent: self.sent(),
-            stalled_ms: threads.stalled_ms(),
-        });
-        let sent = threads.await_sent()?;
-        self.abort.discard(discarded(Role::Receiver));
+        // The receiver goes on until the sender has ended.
+        self.abort.discard(|part| self.prepare.discards_rest(part));
         threads.await_ends(&watched, &self.abort, |_| true)?;
         let flows = threads.flows();
         self.await_queue_drain(&flows);

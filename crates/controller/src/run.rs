@@ -40,12 +40,12 @@ const CLOCK_ROUNDS: usize = 4;
 /// A round trip that is longer than this, in ns, is made once: it varies by a small part of its length.
 const FAR_NS: u64 = 10_000_000;
 
-/// A comparison over such a round trip counts for this long, in ns: meanwhile clocks that differ by 100 parts in a million
-/// drift by a tenth of it.
-const COMPARED_NS: u64 = 10_000_000_000;
+/// A comparison over such a round trip counts for as many of them: meanwhile clocks that differ by 100 parts in a million
+/// drift by a tenth of one.
+const COMPARED_TRIPS: u64 = 1000;
 
 /// Time from the last comparison of clocks to the first message, in ns, in addition to the delay of
-/// the control channels.
+/// the control channels. What a start takes longer than half of the round trip is missing in the warm-up of its host.
 const LEAD_NS: u64 = 10_000_000;
 
 /// Makes a run; one that `keeps` what it measured has a record of each endpoint also where it is ended before its time.
@@ -68,7 +68,9 @@ pub fn execute(
         compare_clocks(pair, Role::Receiver)?,
     ];
     let uncertainty_ns = clocks.iter().map(|clock| clock.round_trip_ns).sum::<u64>() / 2;
-    let lead_ns = LEAD_NS + 2 * uncertainty_ns;
+    let warmup = Duration::from_millis(conditions.warmup_ms.into());
+    let late_ns = uncertainty_ns.saturating_sub(warmup.as_nanos() as u64);
+    let lead_ns = LEAD_NS + uncertainty_ns + late_ns;
     let begin_ns = pair.now_ns() + lead_ns;
     for (host, clock) in HOSTS.into_iter().zip(&clocks) {
         pair.send(
@@ -76,7 +78,7 @@ pub fn execute(
             &ToAgent::Start(clock.start(begin_ns, uncertainty_ns, conditions)),
         );
     }
-    let length = Duration::from_millis(conditions.warmup_ms.into()) + conditions.window_limit();
+    let length = warmup + conditions.window_limit();
     let role_of = |host: Role| parts[0].direction.role_of(host);
     let mut finish = Finish {
         pair: &mut *pair,
@@ -294,7 +296,9 @@ fn token() -> Result<Token, String> {
 
 fn compare_clocks(pair: &mut Pair, role: Role) -> Result<ClockRelation, RunError> {
     let now_ns = pair.now_ns();
-    let is_new = |known: &ClockRelation| now_ns.saturating_sub(known.at_ns) < COMPARED_NS;
+    let is_new = |known: &ClockRelation| {
+        now_ns.saturating_sub(known.at_ns) < COMPARED_TRIPS * known.round_trip_ns
+    };
     if let Some(known) = pair.clocks[role as usize].filter(is_new) {
         return Ok(known);
     }
