@@ -15,7 +15,7 @@ use crate::explain::{ExplainedCell, Limiter, Load, Tried};
 use crate::metrics::{Metric, metric};
 use crate::summary::Summary;
 
-/// The least window and warm-up of a short run, in milliseconds, and in round trips.
+/// The least window and warm-up of a short run, in milliseconds, or in round trips where these take longer.
 const WINDOW_MS: f64 = 500.0;
 const WARMUP_MS: f64 = 100.0;
 const WINDOW_RTTS: f64 = 10.0;
@@ -204,7 +204,7 @@ impl Base {
         let window = WINDOW_MS.max(WINDOW_RTTS * rtt_ms).max(at_least);
         // The rate stands when the congestion control has ended its slow start.
         let ramp_ms = 1e3 * self.load.ramp_s.unwrap_or(0.0);
-        let [least, most] = WARMUP_RTTS.map(|trips| WARMUP_MS + trips * rtt_ms);
+        let [least, most] = WARMUP_RTTS.map(|trips| WARMUP_MS.max(trips * rtt_ms));
         let warmup = ramp_ms.clamp(least, most);
         let own_ms = [warmup, window].map(|ms| ms.min(MOST_MS).round() as u32);
         let [warmup_ms, duration_ms] = self.trial_ms.unwrap_or(own_ms);

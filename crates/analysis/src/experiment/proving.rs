@@ -11,8 +11,9 @@ use super::judge::{Judged, PAIRS, Seen};
 use super::round::Round;
 use crate::explain::{NotTried, Outcome, Proof, Tried};
 
-/// The most changes of a round that tries each of them once. After one that gains no others are tried, so rounds are small.
-const BATCH: usize = 2;
+/// The most changes of a round that tries each of them once: of the first stage, and of the others. After one that gains no
+/// others are tried, so rounds are small where one is likely to.
+const BATCH: [usize; 2] = [2, 3];
 
 bitcost_model::words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +76,7 @@ impl<'a> Proving<'a> {
         // first where there is time. An application has no more than the rate that it requests.
         let late = if improves { STAGES } else { 2 };
         let is_late =
-            (self.stage >= late && self.left.is_empty()) || runs < BATCH + 2 * PAIRS as usize;
+            (self.stage >= late && self.left.is_empty()) || runs < BATCH[1] + 2 * PAIRS as usize;
         let is_answer = |one: &&Seen| match one.relaxes() {
             true => !one.is_of_flows(),
             false => one.change.name() == REQUESTED_RATE && one.change.is_own(self.base),
@@ -91,8 +92,13 @@ impl<'a> Proving<'a> {
             self.untried.extend(offers.untried);
             self.left = offers.changes;
         }
-        let most = BATCH.min(runs.saturating_sub(1)).min(self.left.len());
-        let batch: Vec<Change> = self.left.drain(..most).collect();
+        let batch = BATCH[usize::from(self.stage > 1)];
+        let most = batch.min(runs.saturating_sub(1)).min(self.left.len());
+        // More flows are no answer where what comes before them is one.
+        let mut first = self.left[..most].iter();
+        let before = first.position(Change::is_of_flows).filter(|at| *at > 0);
+        let size = before.unwrap_or(most);
+        let batch: Vec<Change> = self.left.drain(..size).collect();
         (!batch.is_empty()).then_some((batch, 1))
     }
 

@@ -137,7 +137,7 @@ impl<'a, 'b> Bench<'a, 'b> {
                 let change = place.checked_sub(1).map(|place| &round.changes[place].how);
                 let settings = change.map_or_else(Changes::new, |how| how.settings.clone());
                 let mut conditions = round.conditions[place].clone();
-                let is_last = round.changes.len() == 1 && place == 1 && block + 1 == blocks;
+                let is_last = blocks > 1 && place == 1 && block + 1 == blocks;
                 let last_ms = self.last_ms.filter(|_| is_last);
                 conditions.duration_ms = conditions.duration_ms.max(last_ms.unwrap_or_default());
                 let mut events = Vec::new();

@@ -8,13 +8,16 @@ use crate::experiment::change::{Offer, cannot, host, program, refused};
 /// What the kernel has where it is not loaded yet.
 const OFTEN_LOADABLE: &str = "bbr";
 
+/// What Linux has where nobody chose another one.
+const DEFAULT: &str = "cubic";
+
 /// Bytes of a full packet on most links.
 const PACKET_BYTES: f64 = 1514.0;
 
 /// Queue limits, as multiples of what fills the path.
 const TIMES: [f64; 3] = [0.5, 1.0, 2.0];
 
-/// Each other congestion control that the sender's kernel has loaded.
+/// Another congestion control that the sender's kernel has loaded: bbr, else one of those that all answer losses alike.
 pub(in crate::experiment) fn congestion_controls(base: &Base) -> Vec<Offer> {
     let conditions = &base.conditions;
     if conditions.workload.is_datagram() {
@@ -25,14 +28,13 @@ pub(in crate::experiment) fn congestion_controls(base: &Base) -> Vec<Offer> {
     let available = base.sysctl(Role::Sender, "net.ipv4.tcp_available_congestion_control");
     let mut names: Vec<&str> = available.unwrap_or("").split_whitespace().collect();
     // First the one whose rate falls least with single losses.
-    names.sort_by_key(|name| *name != OFTEN_LOADABLE);
-    let others = names.iter().filter(|name| Some(**name) != own);
-    let mut offers: Vec<Offer> = others
-        .map(|name| {
-            let keep = format!("setsockopt(TCP_CONGESTION, \"{name}\") at the sender");
-            Ok(program(*name, &[("congestion_control", name)], keep))
-        })
-        .collect();
+    names.sort_by_key(|name| (*name != OFTEN_LOADABLE, *name != DEFAULT));
+    let other = names.iter().find(|name| Some(**name) != own);
+    let offer = |name: &&str| {
+        let keep = format!("setsockopt(TCP_CONGESTION, \"{name}\") at the sender");
+        Ok(program(*name, &[("congestion_control", name)], keep))
+    };
+    let mut offers: Vec<Offer> = other.map(offer).into_iter().collect();
     if !names.contains(&OFTEN_LOADABLE) {
         let command = base.at(Role::Sender, &format!("modprobe tcp_{OFTEN_LOADABLE}"));
         let how = host(OFTEN_LOADABLE, &[], command);
