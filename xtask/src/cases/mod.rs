@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 /// The length of a test, in seconds.
-const SECONDS: f64 = 4.0;
+pub const SECONDS: f64 = 4.0;
 
 /// Tests as it is, with the cure, and with one remedy after the other until one is useful.
 fn tested(row: &mut Row, own: &Own, field: &Field) -> Result<()> {

@@ -161,11 +161,12 @@ pub fn table(file: &Path) -> Result<String> {
     let at = |share: f64| quantile(&seconds, share).unwrap_or(0.0);
     text += &format!(
         "\n{right} right ({:.0} %), {half} half, {wrong} wrong, of these {proved} proved; remedy useful in {useful} of {of} ({:.0} %); \
-         {:.1} s in the median, {:.1} s in nine of ten; healthy: {well} of {all} right\n",
+         {:.1} s in the median, {:.1} s in nine of ten, with the {} s of the test; healthy: {well} of {all} right\n",
         pct(right, rows.len()),
         pct(useful, of),
         at(0.5),
-        at(0.9)
+        at(0.9),
+        super::SECONDS
     );
     let line = |row: Row| format!("no test makes {}: {}\n", row.case.name, row.failed);
     text.extend(others.into_iter().map(line));
