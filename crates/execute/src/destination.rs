@@ -49,7 +49,7 @@ impl Destination {
                     })?;
                 }
                 if study.lab.network.is_some() {
-                    prepared.notes.push(unused_lab(study, mtu));
+                    prepared.notes.push(lab_not_used(study));
                 }
                 Ok(prepared)
             }
@@ -65,18 +65,6 @@ impl Destination {
                 check_emulated(&cell.conditions, &study.lab)
             }),
             Destination::Hosts(_) => check(study, &|cell| check_without_lab(&cell.conditions)),
-        }
-    }
-
-    /// What only the hosts can say when the study is run, in words.
-    pub fn unchecked(&self) -> &'static str {
-        match self {
-            Destination::Lab => {
-                "whether this kernel has the offloads, queueing disciplines, congestion controls and sysctls that are requested"
-            }
-            Destination::Hosts(_) => {
-                "whether the hosts can be reached, their MTU, and whether they have the offloads, queueing disciplines, congestion controls, sysctls and CPUs that are requested"
-            }
         }
     }
 
@@ -181,7 +169,8 @@ fn check_emulated(conditions: &Conditions, lab: &LabSpec) -> Result<(), Invalid>
     Ok(())
 }
 
-fn check_without_lab(conditions: &Conditions) -> Result<(), Invalid> {
+/// Refuses what only the links of a lab can do.
+pub fn check_without_lab(conditions: &Conditions) -> Result<(), Invalid> {
     if conditions.emulator_queue_limit.is_some() {
         return Err(
             Invalid("emulator_queue_limit needs a lab: named hosts have no bitcost link emulator between them"
@@ -215,14 +204,4 @@ fn lab_not_used(study: &Study) -> String {
     let napi = study.lab.napi.name();
     let mtu = study.lab.mtu_bytes;
     format!("the study's [lab] is not used: topology {topology}, mtu_bytes {mtu}, napi {napi}")
-}
-
-fn unused_lab(study: &Study, mtu: u32) -> String {
-    let unused = lab_not_used(study);
-    if mtu == study.lab.mtu_bytes {
-        return unused;
-    }
-    format!(
-        "{unused}; the interfaces have an MTU of {mtu} (mtu_bytes in [workload] sets it for each run)"
-    )
 }

@@ -25,7 +25,7 @@ pub mod store;
 mod target;
 mod trust;
 
-pub use destination::Destination;
+pub use destination::{Destination, check_without_lab};
 pub use error::ExecuteError;
 pub use experiment::{Allows, Experiment};
 pub use findings::read;

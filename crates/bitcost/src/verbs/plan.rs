@@ -45,11 +45,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     destination.check(&study)?;
     let place = destination.phrase(&study);
-    let unchecked = destination.unchecked();
-    output::folded(&text(&study, &plan, place, unchecked), HANGING)
+    output::folded(&text(&study, &plan, place), HANGING)
 }
 
-fn text(study: &Study, plan: &Plan, place: Option<String>, unchecked: &str) -> String {
+fn text(study: &Study, plan: &Plan, place: Option<String>) -> String {
     let mut text = format!("{}: {}\n", study.name, study.question);
     text.extend(place.map(|place| format!("{place}\n")));
     text += "\n  run  block  measured  cell\n";
@@ -63,7 +62,7 @@ fn text(study: &Study, plan: &Plan, place: Option<String>, unchecked: &str) -> S
             cell.name()
         );
     }
-    text + "\n" + &whole(study, plan, unchecked)
+    text + "\n" + &whole(study, plan)
 }
 
 /// Rounds of a plan whose pairs are listed.
@@ -115,8 +114,8 @@ fn mesh_text(study: &Study, mesh: &Mesh, (seed, lengths): (u64, Lengths)) -> Str
     )
 }
 
-/// What comes to what: the runs, the time that they take, and what is not checked yet.
-fn whole(study: &Study, plan: &Plan, unchecked: &str) -> String {
+/// What comes to what: the runs, and the time that they take.
+fn whole(study: &Study, plan: &Plan) -> String {
     let may_end = study.until.is_some();
     let most = if may_end { "at most " } else { "" };
     let least = match may_end && study.blocks < plan.blocks {
@@ -124,7 +123,7 @@ fn whole(study: &Study, plan: &Plan, unchecked: &str) -> String {
         false => String::new(),
     };
     format!(
-        "{most}{}: {} in {least}{}; {most}about {}; random order of seed {} (--seed {} repeats it)\nchecked like a run; only a run can check {unchecked}\n",
+        "{most}{}: {} in {least}{}; {most}about {}; random order of seed {} (--seed {} repeats it)\nchecked like a run, but for what only its hosts can tell\n",
         counted(plan.runs.len(), "run"),
         counted(plan.cells.len(), "cell"),
         counted(plan.blocks as usize, "block"),

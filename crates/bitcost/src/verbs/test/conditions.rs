@@ -1,6 +1,7 @@
 //! The settings of a test: those that the user gave, and defaults that differ from those of a
 //! study.
 
+use bitcost_execute::check_without_lab;
 use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Workload, size_tcp_buffers};
@@ -57,15 +58,7 @@ pub fn typed(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<(Pairs, Con
             size_tcp_buffers(&mut conditions.clone(), bdp_bytes)?;
             conditions.check_in_lab(mtu_bytes)?;
         }
-        None if conditions.emulator_queue_limit.is_some() => {
-            let why = "--set emulator_queue_limit is for labs; leave it out between named hosts";
-            return Err(Failure::Usage(why.to_owned()));
-        }
-        None if conditions.moderation_us.is_some() => {
-            let why = "--set moderation is for labs; between named hosts use --set coalesce=VALUE";
-            return Err(Failure::Usage(why.to_owned()));
-        }
-        None => {}
+        None => check_without_lab(&conditions)?,
     }
     Ok((settings, conditions))
 }
