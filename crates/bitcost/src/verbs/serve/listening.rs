@@ -1,7 +1,7 @@
 //! Where a service listens, and why it cannot.
 
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 
 use crate::failure::Failure;
 
@@ -44,12 +44,23 @@ impl At {
             Err(error) if is_absent(&error) && addresses.len() > 1 => open(&addresses[..1]),
             opened => opened,
         };
-        opened.map_err(|error| cannot_listen(addresses[0], &error))
+        opened.map_err(|error| cannot_listen(&addresses, &error))
     }
 }
 
 /// An address that cannot be used, with what to do.
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
+fn cannot_listen(addresses: &[SocketAddr], error: &io::Error) -> Failure {
+    let is_taken = |error: io::Error| error.kind() == ErrorKind::AddrInUse;
+    let mut all = addresses.iter();
+    let tcp = all
+        .clone()
+        .find(|at| TcpListener::bind(at).is_err_and(is_taken));
+    let udp = all.find(|at| UdpSocket::bind(at).is_err_and(is_taken));
+    let (address, protocol) = match (tcp, udp) {
+        (Some(at), None) => (at, "TCP"),
+        (None, Some(at)) => (at, "UDP"),
+        (at, _) => (at.unwrap_or(&addresses[0]), "TCP and UDP"),
+    };
     let hint = match error.kind() {
         ErrorKind::AddrInUse => {
             "; another program has it: end that one, or choose another port, as in `:7352`"
@@ -59,7 +70,7 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
         _ => "",
     };
     Failure::Environment(format!(
-        "cannot listen at {} port {}, TCP and UDP: {error}{hint}",
+        "cannot listen at {} port {}, {protocol}: {error}{hint}",
         address.ip(),
         address.port()
     ))

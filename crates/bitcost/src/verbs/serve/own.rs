@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_execute::hosts::addresses;
 use bitcost_host::KNOBS;
 use bitcost_model::confinement::{Confinement, Rules};
 use bitcost_model::host_settings::STRESS;
@@ -17,7 +16,7 @@ use bitcost_service::link::Link;
 use bitcost_service::{FRONT_VERB, OwnKey, Service, confined, front_of};
 use bitcost_sys::netlink::Rtnl;
 use bitcost_sys::privileges::NOBODY;
-use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
+use bitcost_sys::process::{OWN_PROGRAM, effective_uid, host_name};
 
 use super::listening::At;
 use super::log::Log;
@@ -138,13 +137,8 @@ fn lacks_port(error: std::io::Error) -> Failure {
     ))
 }
 
-/// This host's name, or one of its addresses where the name means this host alone, as in `/etc/hosts` of Debian.
+/// The first of this host's addresses that others may reach, or its name: no resolver is asked, which may take long.
 fn own_host() -> String {
-    let name = bitcost_sys::process::host_name();
-    let found = addresses(&name).unwrap_or_default();
-    if !found.is_empty() && !found.iter().any(IpAddr::is_loopback) {
-        return name;
-    }
     let records = Rtnl::open().and_then(|mut rtnl| rtnl.address_records());
     let is_reached = |address: &IpAddr| match address {
         IpAddr::V4(address) => !address.is_loopback() && !address.is_link_local(),
@@ -152,7 +146,8 @@ fn own_host() -> String {
     };
     let all = records.unwrap_or_default().into_iter();
     let mut own = all.map(|record| record.address).filter(is_reached);
-    own.next().map_or(name, |address| address.to_string())
+    own.next()
+        .map_or_else(host_name, |address| address.to_string())
 }
 
 /// Says where it listens, and prints the link.
