@@ -118,10 +118,6 @@ pub fn of_value(setting: &str, value: &str) -> String {
             .map(|(rate, burst)| {
                 format!("iperf3's `-b {value}` is `--rate {rate} --burst {burst}`")
             }),
-        "sender_address" | "receiver_address" => value.split_once('%').map(|(address, device)| {
-            let end = setting.trim_end_matches("_address");
-            format!("write `--{end}-address {address} --{end}-device {device}`")
-        }),
         "message_size_bytes" => value
             .strip_prefix('-')
             .map(|bytes| format!("netperf's `-l {value}` is `--bytes {bytes}`")),

@@ -1,17 +1,18 @@
 //! The client's process in place of an agent at a service: it connects, has the service prove its key, shows the link's secret, waits
 //! for its turn, and then carries messages between standard input and output and the agent there.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use bitcost_model::Unavailable;
 use bitcost_model::firewall::to_open;
+use bitcost_model::place::EndpointPlace;
 use bitcost_model::protocol::{FailureCause, FromAgent};
 use bitcost_sys::process::wait_ready;
-use bitcost_sys::socket::{TCP_MAXSEG, set_int};
+use bitcost_sys::socket::{TCP_MAXSEG, bind_to_device, set_int};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
@@ -36,8 +37,6 @@ const ANSWER: Duration = Duration::from_secs(15);
 /// The most bytes of a segment of a control connection.
 const SEGMENT: i32 = 1000;
 
-pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<IpAddr>, Unavailable>;
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Carried {
     /// The controller has ended it, or knows why it ended by a last message.
@@ -53,8 +52,9 @@ pub(crate) enum Unreached {
 }
 
 /// Carries messages between standard input and output and an agent at the service of a link until either ends.
-/// `tell` gets a line for people while the client waits.
-pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> io::Result<Carried> {
+/// `tell` gets a line for people while the client waits. The host of the link is an address; the connection is bound as that of
+/// the data, `from` this place.
+pub fn carry(link: &Link, from: &EndpointPlace, tell: &mut dyn FnMut(&str)) -> io::Result<Carried> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     // The controller must know that this process lives, and this process whether the controller does.
@@ -66,7 +66,7 @@ pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> i
             _ => Err(Unreached::Unwanted),
         }
     };
-    let why = match turn(link, resolve, &mut alive, tell) {
+    let why = match turn(link, from, &mut alive, tell) {
         Ok(mut service) => {
             outlast_outages(&service);
             return Ok(match relay(&mut service, input, output)? {
@@ -87,11 +87,11 @@ pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> i
 /// Shows the link, and waits until the test has the host.
 fn turn(
     link: &Link,
-    resolve: Resolve<'_>,
+    from: &EndpointPlace,
     alive: &mut dyn FnMut() -> Result<(), Unreached>,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Secure, Unreached> {
-    let mut service = open(link, &frame(&link.token.letters()), resolve)?;
+    let mut service = open(link, &frame(&link.token.letters()), from)?;
     let mut is_told = false;
     loop {
         let said = answer(&mut service)?;
@@ -109,8 +109,8 @@ fn turn(
 }
 
 /// Connects, has the service prove its key, and says these bytes first.
-pub(crate) fn open(link: &Link, first: &[u8], resolve: Resolve<'_>) -> Result<Secure, Unreached> {
-    let socket = connect(&link.at, resolve)?;
+pub(crate) fn open(link: &Link, first: &[u8], from: &EndpointPlace) -> Result<Secure, Unreached> {
+    let socket = connect(&link.at, from)?;
     let mut secure = tls::of_client(link.service)
         .and_then(|config| ClientConnection::new(config, tls::no_name()))
         .map_err(io::Error::other)
@@ -129,41 +129,38 @@ pub(crate) fn answer(service: &mut Secure) -> Result<Vec<u8>, Unreached> {
     text.map_err(|error| unreached(&error, "it gave no answer in time"))
 }
 
-fn connect(at: &HostPort, resolve: Resolve<'_>) -> Result<TcpStream, Unreached> {
-    let silent = |why: String| Unreached::Not(format!("nothing answers there: {why}"));
-    let mut errors = vec![];
-    for address in resolve(&at.host).map_err(|why| silent(why.0))? {
-        match connect_to(SocketAddr::new(address, at.port)) {
-            Ok(socket) => return Ok(socket),
-            Err(Errno::INPROGRESS) => {
-                errors.push(format!("{address}: no answer in {} s", STEP.as_secs()));
-            }
-            Err(error) => errors.push(format!("{address}: {error}")),
-        }
+/// A connection whose segments are small in both directions: they pass where full packets vanish.
+fn connect(at: &HostPort, from: &EndpointPlace) -> Result<TcpStream, Unreached> {
+    let not = |why: &str, error: &dyn Display| Unreached::Not(format!("{why}: {error}"));
+    let to: IpAddr = at.host.parse().map_err(|error| not("no address", &error))?;
+    let family = match to {
+        IpAddr::V4(_) => AddressFamily::INET,
+        IpAddr::V6(_) => AddressFamily::INET6,
+    };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    let socket = socket.map_err(|error| not("cannot open a socket", &error))?;
+    // A kernel that refuses it sends full ones.
+    let _ = set_int(&socket, TCP_MAXSEG, SEGMENT);
+    let _ = sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(STEP));
+    if let Some(device) = &from.device {
+        let why = format!("cannot bind to the interface `{device}`");
+        bind_to_device(&socket, device).map_err(|error| not(&why, &error))?;
     }
-    if errors.is_empty() {
-        return Err(silent("the host has no address".to_owned()));
+    if let Some(own) = from.address {
+        let why = format!("cannot bind to {own}, which must be an address of this host");
+        rustix::net::bind(&socket, &SocketAddr::new(own, 0)).map_err(|error| not(&why, &error))?;
     }
-    Err(silent(format!(
-        "{}; is `bitcost serve` running there, and TCP port {} open? {}",
-        errors.join("; "),
+    let connected = rustix::net::connect(&socket, &SocketAddr::new(to, at.port));
+    let why = match connected {
+        Ok(()) => return Ok(TcpStream::from(socket)),
+        Err(Errno::INPROGRESS) => format!("no answer in {} s", STEP.as_secs()),
+        Err(error) => error.to_string(),
+    };
+    Err(Unreached::Not(format!(
+        "nothing answers there: {to}: {why}; is `bitcost serve` running there, and TCP port {} open? {}",
         at.port,
         to_open("tcp", at.port)
     )))
-}
-
-/// A connection whose segments are small in both directions: they pass where full packets vanish.
-fn connect_to(to: SocketAddr) -> Result<TcpStream, Errno> {
-    let family = match to.is_ipv4() {
-        true => AddressFamily::INET,
-        false => AddressFamily::INET6,
-    };
-    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    // A kernel that refuses it sends full ones.
-    let _ = set_int(&socket, TCP_MAXSEG, SEGMENT);
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(STEP))?;
-    rustix::net::connect(&socket, &to)?;
-    Ok(TcpStream::from(socket))
 }
 
 fn unreached(error: &io::Error, late: &str) -> Unreached {

@@ -4,7 +4,7 @@
 mod hostile;
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use bitcost_model::Unavailable;
 use bitcost_model::client_event::ClientEvent;
 use bitcost_model::confinement::{Confinement, Rules};
+use bitcost_model::place::EndpointPlace;
 use bitcost_model::protocol::{FRAME_BYTES_MAX, ToAgent};
 
 use crate::address::HostPort;
@@ -109,15 +109,11 @@ fn front_in_thread(socket: OwnedFd, channel: OwnedFd) -> io::Result<Option<Child
     Ok(None)
 }
 
-fn resolve(host: &str) -> Result<Vec<IpAddr>, Unavailable> {
-    host.parse()
-        .map(|address| vec![address])
-        .map_err(|_| Unavailable("unknown".to_owned()))
-}
-
 /// What a service answers a client with this first message.
 fn answered(link: &Link, first: &[u8]) -> (Secure, Result<Answer, String>) {
-    let mut opened = open(link, first, &resolve).ok().expect("open");
+    let mut opened = open(link, first, &EndpointPlace::default())
+        .ok()
+        .expect("open");
     let text = client::answer(&mut opened).ok().expect("an answer");
     let answer = Answer::read(&text);
     (opened, answer)
@@ -151,7 +147,7 @@ fn whoever_has_the_link_is_served_and_nobody_else() {
         at: other.link.at.clone(),
         ..served.link.clone()
     };
-    match open(&link, &secret(link.token), &resolve) {
+    match open(&link, &secret(link.token), &EndpointPlace::default()) {
         Err(Unreached::Not(why)) => assert!(why.contains("its key is not"), "{why}"),
         _ => panic!("the token was said"),
     }
@@ -192,7 +188,9 @@ fn what_is_no_first_message_ends_the_connection_and_the_service_goes_on() {
         &frame(&ToAgent::Renew),
     ];
     for first in firsts {
-        let mut opened = open(&served.link, first, &resolve).ok().expect("open");
+        let mut opened = open(&served.link, first, &EndpointPlace::default())
+            .ok()
+            .expect("open");
         assert!(client::answer(&mut opened).is_err(), "{first:?}");
     }
     drop(served.next_client());
@@ -265,7 +263,7 @@ fn a_handshake_that_is_cut_or_replayed_gives_nothing() {
             },
             ..served.link.clone()
         };
-        let opened = open(&link, &secret(link.token), &resolve);
+        let opened = open(&link, &secret(link.token), &EndpointPlace::default());
         let answer = opened.and_then(|mut opened| client::answer(&mut opened));
         let is_served = answer.is_ok();
         (is_served, tapping.join().expect("tapped"))

@@ -176,10 +176,15 @@ impl Listening {
         );
         let is_late = error.kind() == io::ErrorKind::TimedOut;
         let reason = match self.only {
-            _ if is_late && !came.from_peer && !came.from_others => format!(
-                "nothing of the other endpoint came {within}: {}",
-                to_open_here(protocol, port)
-            ),
+            _ if is_late && !came.from_peer && !came.from_others => {
+                let from = self
+                    .only
+                    .map_or(String::new(), |only| format!(" from {only}"));
+                format!(
+                    "nothing of the other endpoint came{from} {within}: {}",
+                    to_open_here(protocol, port)
+                )
+            }
             Some(only) if !came.from_peer => format!(
                 "data are taken only from the address from which the client authenticated, {only}: nothing from there came {within}, but from others"
             ),

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use bitcost_agent::{Between, Journaling, Node, Place};
 
 use bitcost_execute::hosts::kubernetes::hold;
-use bitcost_execute::{hosts, identity};
+use bitcost_execute::identity;
 use bitcost_model::confinement::Confinement;
+use bitcost_model::place::EndpointPlace;
 use bitcost_service::client::{self, Carried};
 use bitcost_service::link::{LINK_VARIABLE, Link};
 
@@ -31,11 +32,11 @@ pub struct Arguments {
     #[arg(long, value_name = "PATH")]
     pub emulators: Option<PathBuf>,
     /// Carry the messages of a controller to an agent of the service whose link is in the
-    /// environment
-    #[arg(long, hide = true, conflicts_with_all = ["in_lab", "between", "emulators", "iperf3", "identify"])]
-    pub at_service: bool,
+    /// environment, from this address and interface
+    #[arg(long, hide = true, value_name = "JSON", value_parser = |text: &str| serde_json::from_str::<EndpointPlace>(text), conflicts_with_all = ["in_lab", "between", "emulators", "iperf3", "identify"])]
+    pub at_service: Option<EndpointPlace>,
     /// What the service that started this agent holds it to
-    #[arg(long, hide = true, value_name = "JSON", value_parser = confinement, conflicts_with = "at_service")]
+    #[arg(long, hide = true, value_name = "JSON", value_parser = |text: &str| serde_json::from_str::<Confinement>(text), conflicts_with = "at_service")]
     pub of_service: Option<Confinement>,
     /// Play the endpoint of the iperf3 server at this address, by speaking with it
     #[arg(long, hide = true, value_name = "ADDR")]
@@ -46,10 +47,6 @@ pub struct Arguments {
     /// Print which program this is, and nothing else
     #[arg(long, hide = true)]
     pub identify: bool,
-}
-
-fn confinement(text: &str) -> Result<Confinement, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 fn node(text: &str) -> Result<Node, String> {
@@ -70,8 +67,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         hold(&*stop_on_signals()?);
         return Ok(());
     }
-    if arguments.at_service {
-        return carry();
+    if let Some(from) = &arguments.at_service {
+        return carry(from);
     }
     if let Some(server) = arguments.iperf3 {
         // Without a buffer: whether there is more to read, the file says.
@@ -96,9 +93,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Carries the messages of a controller to an agent of the service of the link in the environment.
-fn carry() -> Result<(), Failure> {
+fn carry(from: &EndpointPlace) -> Result<(), Failure> {
     let link = std::env::var(LINK_VARIABLE).unwrap_or_default();
-    let carried = client::carry(&Link::parse(&link)?, &hosts::addresses, &mut output::say);
+    let carried = client::carry(&Link::parse(&link)?, from, &mut output::say);
     match carried.map_err(|error| Failure::Environment(error.to_string()))? {
         Carried::Done => Ok(()),
         Carried::Lost => Err(Failure::Program(3)),

@@ -174,7 +174,7 @@ fn taken(input: &ChildStdin, bytes: &[u8], before: usize, most: usize) -> usize 
 /// A client that says whatever comes on its standard input, which does not block, to this service.
 fn carrying(server: &Service, output: Stdio) -> (Child, ChildStdin) {
     let mut process = bitcost(&server.client())
-        .args(["agent", "--at-service"])
+        .args(["agent", "--at-service", "{}"])
         .env("BITCOST_LINK", &server.link)
         .stdin(Stdio::piped())
         .stdout(output)

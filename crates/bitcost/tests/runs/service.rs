@@ -11,7 +11,7 @@ use std::net::Ipv6Addr;
 bitcost_testkit::trials! {
     PrivateNetwork: one_link_and_one_command_at_each_host, each_rule_is_named, foreign_connections_take_nothing,
         tests_wait_for_their_turn, a_client_that_vanishes_leaves_nothing,
-        data_arrive_over_ipv6_at_all_addresses;
+        data_arrive_over_ipv6_at_all_addresses, data_and_control_come_from_one_place;
 }
 
 /// A service at a port that the kernel chose, with its folder.
@@ -93,7 +93,11 @@ impl Service {
     pub fn speaking(&self) -> AgentProcess {
         let link = ("BITCOST_LINK", &self.link);
         let mut command = bitcost(&self.client());
-        AgentProcess::start(command.args(["agent", "--at-service"]).env(link.0, link.1))
+        AgentProcess::start(
+            command
+                .args(["agent", "--at-service", "{}"])
+                .env(link.0, link.1),
+        )
     }
 
     /// Stops the service as systemd does; returns its standard output and standard error.
@@ -344,4 +348,40 @@ fn data_arrive_over_ipv6_at_all_addresses() {
     let (_, secret) = service.link.split_once("/#").unwrap();
     service.link = format!("bitcost://[::1]:{}/#{secret}", service.port);
     service.tested("tcp -t 300ms");
+}
+
+fn data_and_control_come_from_one_place() {
+    let mut rtnl = Rtnl::open().unwrap();
+    let loopback = rtnl.link("lo").unwrap().index;
+    let own = "fd00::9".parse().unwrap();
+    rtnl.add_address(loopback, own, 128).unwrap();
+    let service = Service::start();
+    for options in ["tcp -t 300ms", "tcp -t 300ms -R", "udp -t 300ms -b 2M"] {
+        let bound = format!("{options} -B 127.0.0.9%lo");
+        assert_says(&service.tested(&bound), &["sender at local, lo 127.0.0.9"]);
+    }
+    let sends = format!(
+        "tcp -t 300ms --sender {} --receiver-address 127.0.0.9",
+        service.link
+    );
+    let output = test(&service.client(), &sends);
+    assert!(output.status.success(), "{}", said(&output));
+    for (place, why) in [
+        (
+            "-B 192.0.2.1",
+            "cannot bind to 192.0.2.1, which must be an address of this host",
+        ),
+        (
+            "--sender-device eth9",
+            "cannot bind to the interface `eth9`",
+        ),
+    ] {
+        let output = service.test(&format!("tcp -t 300ms {place}"));
+        assert_eq!(output.status.code(), Some(3));
+        assert_says(&said(&output), &[why]);
+    }
+    drop(service);
+    let mut service = Service::at(own, &[]);
+    service.tested("udp -t 300ms -b 2M -B fd00::9");
+    service.stop();
 }

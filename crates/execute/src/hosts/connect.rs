@@ -11,6 +11,7 @@ use std::time::Duration;
 use bitcost_controller::{Bootstrap, Endpoint, Explain};
 use bitcost_model::Unavailable;
 use bitcost_model::event::NamedHosts;
+use bitcost_model::place::EndpointPlace;
 use bitcost_model::protocol::Peer;
 use bitcost_service::link::LINK_VARIABLE;
 use bitcost_sys::process::OWN_PROGRAM;
@@ -64,8 +65,8 @@ impl Host {
         let (host, program) = (self.clone(), spec.remote_program.clone());
         let explain: Explain =
             Arc::new(move |code, said| host.meaning(program.as_deref(), code, said));
-        let (host, how) = (self.clone(), spec.clone());
-        let endpoint = Endpoint::new(self.place(), move || host.command(&how));
+        let (host, how, from) = (self.clone(), spec.clone(), EndpointPlace::default());
+        let endpoint = Endpoint::new(self.place(), move || host.command(&how, &from));
         let bootstrap = |host: String| -> Option<Bootstrap> {
             let run =
                 move |input: &mut dyn Write, output: &mut dyn BufRead, sign: &mut dyn FnMut()| {
@@ -104,7 +105,12 @@ impl Host {
         }
     }
 
-    fn command(&self, spec: &NamedHosts) -> Result<Command, Unavailable> {
+    /// What starts the agent; what speaks with a service does so from this place.
+    pub(super) fn command(
+        &self,
+        spec: &NamedHosts,
+        from: &EndpointPlace,
+    ) -> Result<Command, Unavailable> {
         let mut command = match self {
             Host::Local if spec.sudo => {
                 let mut command = Command::new("sudo");
@@ -121,7 +127,8 @@ impl Host {
             }
             Host::Slurm(node) => slurm::step(node, &there(spec)),
             Host::Service(link) => {
-                let mut command = own(&["agent", "--at-service"]);
+                let from = serde_json::to_string(from).unwrap_or_default();
+                let mut command = own(&["agent", "--at-service", &from]);
                 // Other users of this machine see its arguments, but not its environment.
                 command.env(LINK_VARIABLE, link.to_string());
                 command

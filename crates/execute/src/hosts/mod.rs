@@ -10,4 +10,3 @@ mod route;
 pub mod slurm;
 
 pub use named::{Host, Named, parse_program};
-pub use resolve::addresses;

@@ -22,7 +22,7 @@ pub fn first(name: &str, version: Option<IpVersion>) -> Result<IpAddr, String> {
 }
 
 /// The addresses of a name or of a numeric address, in the resolver's order.
-pub fn addresses(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
+fn addresses(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
     if let Ok(address) = name.parse() {
         return Ok(vec![address]);
     }

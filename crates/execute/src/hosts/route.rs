@@ -67,8 +67,9 @@ impl Named {
         // and the resolver.
         let known = self.known(places)?;
         let mut endpoints = ROLES.map(|role| self.host(role).endpoint(&self.spec));
-        for (host, endpoint) in self.hosts.iter().zip(&mut endpoints) {
-            host.reach(endpoint, &self.spec, places.asked_version())?;
+        for (role, endpoint) in ROLES.into_iter().zip(&mut endpoints) {
+            self.host(role)
+                .reach(endpoint, &self.spec, (role, places))?;
         }
         let mut session = Session::open(endpoints, stop)?;
         let path = self.path(&mut session, known, places)?;
@@ -181,8 +182,8 @@ impl Named {
     ) -> Result<Path, ExecuteError> {
         let services = ROLES.map(|role| session.endpoint(role).service);
         match services {
-            [None, Some(at)] => return path_to_service(session, Role::Receiver, at.ip()),
-            [Some(at), None] => return path_to_service(session, Role::Sender, at.ip()),
+            [None, Some(at)] => return path_to_service(session, Role::Receiver, at.ip(), places),
+            [Some(at), None] => return path_to_service(session, Role::Sender, at.ip(), places),
             _ => {}
         }
         let version = places.asked_version();
@@ -262,8 +263,14 @@ impl Named {
 
 /// The path between the service's host and the other one, which opens all flows. Addresses between them may be rewritten, so each
 /// knows the other's as it sees it.
-fn path_to_service(session: &mut Session, service: Role, at: IpAddr) -> Result<Path, ExecuteError> {
-    let own = session.route(service.other(), at)?;
+fn path_to_service(
+    session: &mut Session,
+    service: Role,
+    at: IpAddr,
+    places: &Places,
+) -> Result<Path, ExecuteError> {
+    let mut own = session.route(service.other(), at)?;
+    own.source = places.end(service.other()).address.unwrap_or(own.source);
     let any = match at {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -291,12 +298,12 @@ impl Host {
         &self,
         endpoint: &mut Endpoint,
         spec: &NamedHosts,
-        version: Option<IpVersion>,
+        (role, places): (Role, &Places),
     ) -> Result<(), ExecuteError> {
         let (Host::Service(Link { at, .. }) | Host::Iperf3(at)) = self else {
             return Ok(());
         };
-        let Some(address) = self.address(spec, version)? else {
+        let Some(address) = self.address(spec, places.asked_version())? else {
             return Ok(());
         };
         let (host, port) = (address.to_string(), at.port);
@@ -308,7 +315,8 @@ impl Host {
             }
             _ => Host::Iperf3(at),
         };
-        endpoint.command = resolved.endpoint(spec).command;
+        let (spec, from) = (spec.clone(), places.end(role.other()).clone());
+        endpoint.command = Box::new(move || resolved.command(&spec, &from));
         Ok(())
     }
 
