@@ -9,16 +9,20 @@ use std::process::{Command, Stdio};
 use bitcost_model::place::IpVersion;
 use bitcost_model::{Unavailable, harmless};
 
-/// The first address of a name, of this version of IP where one is requested.
+/// The first address of a name to which data can be sent, of this version of IP where one is requested.
 pub fn first(name: &str, version: Option<IpVersion>) -> Result<IpAddr, String> {
     let found = addresses(name).map_err(|error| format!("cannot be resolved: {error}"))?;
     let mut fitting = found
         .into_iter()
-        .filter(|address| IpVersion::fits(version, *address));
+        .filter(|address| IpVersion::fits(version, *address) && !is_of_one_link(*address));
     fitting.next().ok_or_else(|| {
         let version = version.map_or("4 or IPv6", IpVersion::name);
-        format!("has no address of IPv{version}")
+        format!("has no address of IPv{version}; one of a link alone (fe80::) is none for data")
     })
+}
+
+pub fn is_of_one_link(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }
 
 /// The addresses of a name or of a numeric address, in the resolver's order.
@@ -106,6 +110,13 @@ mod tests {
             addresses("2001:db8::7"),
             Ok(vec!["2001:db8::7".parse().unwrap()])
         );
+    }
+
+    #[test]
+    fn an_address_of_one_link_is_none_for_data() {
+        let why = first("fe80::7", None).expect_err("no address");
+        assert!(why.contains("(fe80::) is none for data"), "{why}");
+        assert_eq!(first("fd00::7", None), Ok("fd00::7".parse().unwrap()));
     }
 
     #[test]

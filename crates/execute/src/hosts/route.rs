@@ -206,10 +206,9 @@ impl Named {
             .route(Role::Sender, to)
             .map_err(|error| self.no_way(error.into()))?;
         let back = session.route(Role::Receiver, there.source)?;
-        if matches!(to, IpAddr::V6(to) if to.is_unicast_link_local()) {
+        if resolve::is_of_one_link(to) {
             return Err(ExecuteError::Environment(format!(
-                "{to} is an address of one link, to which no data is sent; name another address of {} for the data: --receiver-address ADDR",
-                back.device
+                "{to} is an address of one link, to which no data is sent; name another address of the receiver for the data: --receiver-address ADDR"
             )));
         }
         if !is_of_one_host(to) || !is_of_one_host(there.source) || back.is_local != there.is_local {
@@ -293,7 +292,7 @@ fn path_to_service(
 
 impl Host {
     /// Has the process that speaks with a service, or with an iperf3 server, and the endpoint that opens the flows go to one
-    /// address of it.
+    /// address of it, with a service from the place of the data.
     fn reach(
         &self,
         endpoint: &mut Endpoint,
