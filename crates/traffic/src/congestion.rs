@@ -16,19 +16,9 @@ pub fn ask(socket: impl AsFd, conditions: &Conditions) -> Result<(), TrafficErro
         return Ok(());
     };
     socket::set_congestion_control(socket, name).map_err(|error| {
-        let hint = hint(
-            name,
-            &error,
-            &listed("tcp_available_congestion_control"),
-            &listed("tcp_allowed_congestion_control"),
-        );
-        // The kernel's ENOENT speaks of a file.
-        let error = match error.kind() {
-            io::ErrorKind::NotFound => {
-                io::Error::new(io::ErrorKind::NotFound, "this kernel has none of that name")
-            }
-            _ => error,
-        };
+        let available = listed("tcp_available_congestion_control");
+        let allowed = listed("tcp_allowed_congestion_control");
+        let (error, hint) = explained(name, error, &available, &allowed);
         TrafficError::System {
             asked: format!("congestion control `{name}`"),
             error,
@@ -44,19 +34,36 @@ fn listed(parameter: &str) -> Vec<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// The available congestion controls: of the loaded modules, an ordinary user may use those that
-/// are allowed, and a process with CAP_NET_ADMIN every one (tcp(7)).
-fn hint(name: &str, error: &io::Error, available: &[String], allowed: &[String]) -> String {
-    let (all, allowed) = (available.join(", "), allowed.join(", "));
-    let meant = did_you_mean(name, available.iter().map(String::as_str));
-    match error.kind() {
-        _ if all.is_empty() => String::new(),
-        io::ErrorKind::PermissionDenied => {
-            format!("; allowed to every user here: {allowed}; with CAP_NET_ADMIN any of: {all}")
-        }
-        _ => format!(
-            "{meant}; this host has: {all}; another may be a module that is not loaded (modprobe tcp_{name})"
+/// Words for the kernel's error, and what to do: of the loaded modules, an ordinary user may use those that are allowed, and a
+/// process with CAP_NET_ADMIN every one (tcp(7)).
+fn explained(
+    name: &str,
+    error: io::Error,
+    available: &[String],
+    allowed: &[String],
+) -> (io::Error, String) {
+    let kind = error.kind();
+    match kind {
+        io::ErrorKind::PermissionDenied if !allowed.is_empty() => (
+            io::Error::new(kind, "not allowed to this user"),
+            format!(
+                "; allowed to every user of this host: {}; its root allows it too: `sysctl -w net.ipv4.tcp_allowed_congestion_control='{} {name}'`; root itself needs no permission (--sudo), but `bitcost serve` gives that up",
+                allowed.join(", "),
+                allowed.join(" ")
+            ),
         ),
+        io::ErrorKind::NotFound if !available.is_empty() => {
+            let meant = did_you_mean(name, available.iter().map(String::as_str));
+            let all = available.join(", ");
+            // The kernel's ENOENT speaks of a file.
+            (
+                io::Error::new(kind, "this kernel has none of that name"),
+                format!(
+                    "{meant}; this host has: {all}; another may be a module that is not loaded (modprobe tcp_{name})"
+                ),
+            )
+        }
+        _ => (error, String::new()),
     }
 }
 
@@ -64,34 +71,28 @@ fn hint(name: &str, error: &io::Error, available: &[String], allowed: &[String])
 mod tests {
     use super::*;
 
-    fn names(text: &str) -> Vec<String> {
-        text.split(' ').map(str::to_owned).collect()
-    }
-
     #[test]
-    fn hint_distinguishes_available_from_allowed() {
-        let (available, allowed) = (names("reno bbr cubic"), names("reno bbr"));
-        let unknown = hint(
-            "cubci",
-            &io::ErrorKind::NotFound.into(),
-            &available,
-            &allowed,
-        );
+    fn an_error_distinguishes_available_from_allowed() {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let said = |name, kind: io::ErrorKind, all: &[String]| {
+            let (error, hint) = explained(name, kind.into(), all, &names("reno bbr"));
+            format!("{error}{hint}")
+        };
+        let available = names("reno bbr cubic");
+        let unknown = said("cubci", io::ErrorKind::NotFound, &available);
         assert!(
             unknown
-                .starts_with("; did you mean `cubic`?; this host has: reno, bbr, cubic; another"),
+                .contains("name; did you mean `cubic`?; this host has: reno, bbr, cubic; another"),
             "{unknown}"
         );
-        let refused = hint(
-            "cubic",
-            &io::ErrorKind::PermissionDenied.into(),
-            &available,
-            &allowed,
+        let refused = said("cubic", io::ErrorKind::PermissionDenied, &available);
+        let command = "`sysctl -w net.ipv4.tcp_allowed_congestion_control='reno bbr cubic'`";
+        assert!(
+            refused.contains("user; allowed to every user of this host: reno, bbr;")
+                && refused.contains(command),
+            "{refused}"
         );
-        assert_eq!(
-            refused,
-            "; allowed to every user here: reno, bbr; with CAP_NET_ADMIN any of: reno, bbr, cubic"
-        );
-        assert_eq!(hint("cubic", &io::ErrorKind::NotFound.into(), &[], &[]), "");
+        let bare = said("cubic", io::ErrorKind::NotFound, &[]);
+        assert_eq!(bare, io::Error::from(io::ErrorKind::NotFound).to_string());
     }
 }
