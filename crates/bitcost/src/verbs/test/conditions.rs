@@ -1,6 +1,8 @@
 //! The settings of a test: those that the user gave, and defaults that differ from those of a
 //! study.
 
+use std::time::Duration;
+
 use bitcost_execute::check_without_lab;
 use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
@@ -17,8 +19,10 @@ use crate::output;
 
 const USUAL_DURATION: &str = "10s";
 
-/// Of each of many runs that are interleaved: what changes from one second to the next is then the same for both sides.
-const INTERLEAVED_DURATION: &str = "1s";
+/// Of each of many runs that are interleaved: what changes from one second to the next is then the same for both sides. The
+/// second is for a budget that is too short for five of each side.
+const INTERLEAVED_DURATIONS: [&str; 2] = ["1s", "300ms"];
+const SHORT_BUDGET: Duration = Duration::from_secs(18);
 
 /// Bytes of a UDP and an IPv4 header (RFC 768, RFC 791).
 const UDP_HEADERS_BYTES: u32 = 28;
@@ -75,10 +79,11 @@ fn defaults(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
     }
     let message = message.to_string();
     let usual = match arguments.against.is_given() {
-        true => INTERLEAVED_DURATION,
+        true => INTERLEAVED_DURATIONS[usize::from(is_short)],
         false => USUAL_DURATION,
     };
     let latency = workload.is_transactional().then_some("true");
+    let is_short = arguments.budget.is_some_and(|budget| budget < SHORT_BUDGET);
     let given = [
         ("message_size_bytes", Some(&*message)),
         ("duration_s", Some(usual)),

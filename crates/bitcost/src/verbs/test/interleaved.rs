@@ -82,11 +82,10 @@ fn blocks(study: &Study, budget: Duration) -> Result<u32, Failure> {
     };
     let needed = study.plan(0, of(LEAST)).total_time();
     if budget < needed {
+        let seconds = needed.as_secs_f64().ceil();
         return Err(Failure::Usage(format!(
-            "{LEAST} runs of each side take {}, more than --budget {}; write `--budget {}`, or shorten the runs with --time",
-            show_duration(needed),
-            show_duration(budget),
-            show_duration(Duration::from_secs(needed.as_secs() + 1))
+            "{LEAST} runs of each side take {seconds} s, more than --budget {}; write `--budget {seconds}s`, or shorten the runs with --time",
+            show_duration(budget)
         )));
     }
     Ok(study.blocks_within(Lengths::default(), budget)?)
