@@ -1,5 +1,6 @@
 //! `--against`: a study or a test compared with a variant of itself, interleaved within blocks.
 
+use bitcost_model::conditions::Conditions;
 use bitcost_model::settings::Setting;
 use bitcost_model::shell::split_words;
 use bitcost_study::Study;
@@ -23,6 +24,15 @@ impl Held {
         self.against.is_some()
     }
 
+    /// The largest MTU that the variant gives an interface.
+    pub fn device_mtu(&self) -> Option<u32> {
+        let mut varied = Conditions::default();
+        for (setting, typed) in settings(self.against.as_ref()?).ok()? {
+            setting.set_text(&mut varied, &typed).ok()?;
+        }
+        varied.asked_mtus().max()
+    }
+
     /// Adds the variant to the study as a factor.
     pub fn apply(&self, study: Study) -> Result<Study, Failure> {
         let Some(text) = &self.against else {
@@ -44,7 +54,7 @@ fn settings(text: &str) -> Result<Vec<(&'static Setting, String)>, String> {
         return Err(format!("`{word}` is no option; {ALLOWED}"));
     }
     let test = RunOptions::augment_args(Command::new("test").disable_help_flag(true));
-    // The MTU of the lab, which is the same on both sides, bounds those of the interfaces.
+    // The links of a lab are the same on both sides; what differs is the MTU of the interfaces.
     let test = test.mut_arg("mtu_bytes", |option| option.alias("mtu"));
     let program = foreign::with_synonyms(Command::new("bitcost").subcommand(test));
     let words: Vec<String> = ["test".to_owned()].into_iter().chain(words).collect();

@@ -5,7 +5,8 @@ use bitcost_execute::store::Log;
 
 bitcost_testkit::trials! {
     Host: comparison_with_a_setting_reports_the_change, fail_on_worse_sets_the_exit_code,
-        a_test_is_interleaved_with_its_variant, gates_and_names_of_tests;
+        a_test_is_interleaved_with_its_variant, a_larger_mtu_has_room_in_the_lab_and_runs_fit_a_budget,
+        gates_and_names_of_tests;
 }
 
 const TSO_OFF: &str = "--offloads 'tso off'";
@@ -129,6 +130,26 @@ fn a_test_is_interleaved_with_its_variant() {
         &["5 runs of each side take"],
     );
     refused(&["--fail-on", "worse"], &["needs --against"]);
+}
+
+fn a_larger_mtu_has_room_in_the_lab_and_runs_fit_a_budget() {
+    let bench = Bench::new();
+    let test = ["test", "tcp", "--mtu", "1500", "--against", "--mtu 9000"];
+    let done = bench.bitcost(&[&test[..], &["--budget", "12s"]].concat());
+    done.assert_code(0);
+    let log = bench.log();
+    let plan = plan(&log);
+    assert!(plan.blocks >= 5 && plan.total_time().as_secs() <= 12);
+    for run in ended(&log) {
+        let mtu = ["1500", "9000"][run.cell].to_owned();
+        for end in run.ends {
+            assert_eq!(
+                in_effect(&end, "mtu_bytes"),
+                Some([mtu.clone(), mtu.clone()])
+            );
+        }
+    }
+    bench.assert_nothing_left();
 }
 
 /// A requested rate is kept by each test, and its interval is far from both bounds.

@@ -15,7 +15,7 @@ impl Conditions {
         let most = self.asked_mtus().max();
         match most.filter(|most| *most > mtu_bytes) {
             Some(most) => Err(Invalid(format!(
-                "an interface's MTU of {most} bytes is over the lab's {mtu_bytes}: its wire would drop packets; raise the lab's (mtu_bytes in [lab], --mtu)"
+                "an interface's MTU of {most} bytes is over the lab's {mtu_bytes}: its wire would drop packets; raise the lab's: mtu_bytes of its links in a lab file or in [lab] of a study, or --mtu where the test builds it"
             ))),
             None => Ok(()),
         }

@@ -9,7 +9,6 @@ use bitcost_model::workload::{WORKLOADS, Workload, WorkloadInfo};
 use bitcost_study::topology::USUAL;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::failure::Failure;
 use crate::format::Look;
 use crate::options::against::Held;
 use crate::options::gates::Gates;
@@ -83,8 +82,9 @@ pub struct Arguments {
     /// HOST:PORT selects its port [default: bitcost]
     #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu"])]
     pub peer: Option<String>,
-    /// MTU of the embedded lab's links, in bytes [default: that of the lab, else 1500]
-    #[arg(long, conflicts_with_all = ["sender", "receiver", "host"], value_parser = whole::<u32>(576..=65_535))]
+    /// MTU in bytes of the links of the lab that is built for the test, or of the interfaces of named
+    /// hosts (--device-mtu) [default: theirs]
+    #[arg(long, value_parser = whole::<u32>(576..=65_535))]
     pub mtu: Option<u32>,
     /// Lab: the name of an embedded one (`bitcost lab presets`), or the path of a lab file (.toml)
     /// or a MiniEdit file (.mn) [default: wire; in a node of a running lab that lab]
@@ -133,15 +133,5 @@ impl Arguments {
     /// The lab that is built for the test.
     pub fn topology(&self) -> &str {
         self.topology.as_deref().unwrap_or(USUAL)
-    }
-
-    /// Refuses an option that shapes the lab of a test where the lab is running already.
-    pub fn refuse_in_running_lab(&self) -> Result<(), Failure> {
-        match self.mtu {
-            None => Ok(()),
-            Some(_) => Err(Failure::Usage(
-                "--mtu is for labs that are built for a test, and this one is running; leave it out, or name a lab: --topology wire".to_owned(),
-            )),
-        }
     }
 }

@@ -34,11 +34,16 @@ const ETHERNET_DATAGRAM_BYTES: u32 = 1460;
 pub type Pairs = Vec<(&'static Setting, String)>;
 
 /// What was typed, after the defaults of a test, and what it gives, which is possible in the lab.
-pub fn typed(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<(Pairs, Conditions), Failure> {
+pub fn typed(
+    arguments: &Arguments,
+    lab: Option<&LabSpec>,
+    device_mtu: Option<u32>,
+) -> Result<(Pairs, Conditions), Failure> {
     let workload = arguments.test;
     // The limits of the interfaces of named hosts are known only when the hosts are reached.
     let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
-    let mut settings = defaults(arguments, mtu_bytes);
+    let mut settings = defaults(arguments, device_mtu.unwrap_or(mtu_bytes));
+    settings.extend(device_mtu.and_then(|mtu| setting("mtu_bytes", &mtu.to_string())));
     settings.extend(arguments.run.all());
     let mut conditions = Conditions::of(workload);
     for (setting, value) in &settings {
@@ -78,12 +83,12 @@ fn defaults(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
         message = ETHERNET_DATAGRAM_BYTES;
     }
     let message = message.to_string();
+    let is_short = arguments.budget.is_some_and(|budget| budget < SHORT_BUDGET);
     let usual = match arguments.against.is_given() {
         true => INTERLEAVED_DURATIONS[usize::from(is_short)],
         false => USUAL_DURATION,
     };
     let latency = workload.is_transactional().then_some("true");
-    let is_short = arguments.budget.is_some_and(|budget| budget < SHORT_BUDGET);
     let given = [
         ("message_size_bytes", Some(&*message)),
         ("duration_s", Some(usual)),

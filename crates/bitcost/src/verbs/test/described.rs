@@ -35,15 +35,22 @@ impl Test<'_> {
             None if is_with_iperf3 => hosts.with_iperf3(host)?,
             None => hosts.destination(host, None)?,
         };
-        let lab = match (&destination, running) {
-            (Destination::Hosts(_), _) => None,
-            (Destination::Lab, Some(lab)) => {
-                arguments.refuse_in_running_lab()?;
-                Some(lab)
+        let (lab, device_mtu) = match (&destination, running) {
+            (Destination::Hosts(_), _) => (None, arguments.mtu),
+            (Destination::Lab, Some(lab)) => (Some(lab), arguments.mtu),
+            (Destination::Lab, None) => {
+                let lab = labs::spec(arguments.topology(), arguments.mtu)?;
+                match arguments.against.device_mtu() {
+                    // Links that have room for the variant, and interfaces that do not use it.
+                    Some(most) if most > lab.mtu_bytes => {
+                        let wider = labs::spec(arguments.topology(), Some(most))?;
+                        (Some(wider), Some(lab.mtu_bytes))
+                    }
+                    _ => (Some(lab), None),
+                }
             }
-            (Destination::Lab, None) => Some(labs::spec(arguments.topology(), arguments.mtu)?),
         };
-        let (settings, conditions) = typed(arguments, lab.as_ref())?;
+        let (settings, conditions) = typed(arguments, lab.as_ref(), device_mtu)?;
         let rule = arguments.repeats.rule(&conditions)?;
         let (runs, until) = rule.map_or((1, None), |(least, rule)| (least, Some(rule)));
         let single = Single {
