@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Some(bitcost_lab::DAEMON_VERB) => return bitcost_lab::daemon::main(),
         Some(bitcost_lab::processes::PROCESSES_VERB) => return bitcost_lab::processes::main(),
         Some(bitcost_host::WATCHDOG_VERB) => return verbs::host::watchdog(),
-        Some(bitcost_execute::echo::ECHO_VERB) => return bitcost_execute::echo::main(),
+        Some(bitcost_execute::requests::REQUESTS_VERB) => return bitcost_execute::requests::main(),
         // What reads the words of foreign hosts has one thread, and parses no command line. It tells
         // the service why it ends.
         Some(bitcost_service::FRONT_VERB) => {

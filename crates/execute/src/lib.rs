@@ -3,7 +3,6 @@
 //! [`Progress`].
 
 mod destination;
-pub mod echo;
 mod embedded;
 mod error;
 mod experiment;
@@ -18,6 +17,7 @@ mod mesh;
 mod prepared;
 mod progress;
 mod recorder;
+pub mod requests;
 mod round_trip;
 pub mod running;
 mod start;

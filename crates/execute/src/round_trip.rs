@@ -2,18 +2,19 @@
 //! delays that the lab asks for.
 
 use std::io;
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use bitcost_lab::{Lab, LabError};
 use bitcost_model::ping::{Pings, RttCheck};
 use bitcost_model::study::LabSpec;
+use bitcost_sys::process::OWN_PROGRAM;
 use bitcost_sys::thread::minimize_timer_slack;
 
-use crate::echo::Requests;
 use crate::error::ExecuteError;
+use crate::requests::Requests;
 
-/// Echo requests before the first run: their number, and the interval between them in milliseconds.
+/// Requests to connect before the first run: their number, and the interval between them in milliseconds.
 const PINGS: (u16, u64) = (10, 20);
 
 /// How long to wait for an answer beyond the delays of the path, in milliseconds.
@@ -46,7 +47,8 @@ fn ping_once(
         interval_ms,
         wait_ms: PING_WAIT_MS + 2 * rtt_ms,
     };
-    let mut command = requests.command();
+    let mut command = Command::new(OWN_PROGRAM);
+    command.args(requests.words());
     lab.command_in(&spec.sender, &mut command)?;
     Ok(command.output())
 }

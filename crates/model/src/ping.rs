@@ -1,11 +1,11 @@
-//! Round trips of echo requests, and the four figures that ping prints of them.
+//! Round trips of requests to connect, and the four figures that ping prints of such times.
 
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The replies to a number of echo requests.
+/// The answers to a number of requests to connect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pings {
     pub to: IpAddr,
@@ -25,7 +25,7 @@ pub struct RttFigures {
 }
 
 impl Pings {
-    /// The figures; `None` where no reply came.
+    /// The figures; `None` where no answer came.
     pub fn figures(&self) -> Option<RttFigures> {
         let count = self.rtts_us.len() as f64;
         let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
@@ -80,7 +80,9 @@ impl RttCheck {
     pub fn problem(&self) -> Option<String> {
         let Pings { to, sent, .. } = &self.pings;
         let Some(RttFigures { min_us, .. }) = self.pings.figures() else {
-            return Some(format!("none of {sent} echo requests to {to} was answered"));
+            return Some(format!(
+                "none of {sent} requests to connect to {to} was answered"
+            ));
         };
         let (requested, tolerance) = (self.requested_us as f64, self.tolerance_us as f64);
         if (min_us - requested).abs() <= tolerance {

@@ -9,7 +9,6 @@ mod control;
 pub mod datagram;
 pub mod ethtool;
 pub mod files;
-pub mod icmp;
 pub mod landlock;
 pub mod namespace;
 pub mod netlink;

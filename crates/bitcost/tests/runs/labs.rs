@@ -8,7 +8,6 @@ use bitcost_testkit::process::are_held;
 bitcost_testkit::trials! {
     QuietHost: shaped_lab_keeps_its_rate;
     Host: lab_is_built_entered_listed_and_removed, detached_lab_outlives_its_command, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, a_path_that_loses_or_dies_is_measured, ordinary_user_changes_and_measures, shell_is_one_prompt_for_all_nodes, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
-    PrivateNetwork: ping_needs_a_group_or_raw_sockets;
 }
 
 /// Devices that the kernel itself makes in every new network namespace, where the machine has loaded
@@ -86,11 +85,13 @@ impl Yard {
         self.done(&[&["lab", "exec", "--lab", lab, node, "--"], command].concat())
     }
 
-    /// Echo requests from the first host: how many, and at most how long for each in ms.
-    fn ping(&self, lab: &str, words: &str) -> Done {
+    /// Requests to connect from the first host: to where, and how many.
+    fn ping(&self, lab: &str, to: &str, count: u16) -> Done {
         let bitcost = self.program.to_str().unwrap();
-        let all = [&[bitcost, "echo-requests"], &split(words)[..]].concat();
-        self.exec(lab, "h1", &all).with_code(0)
+        let requests =
+            serde_json::json!({"to": to, "count": count, "interval_ms": 10, "wait_ms": 1000});
+        let words = [bitcost, "connect-requests", &requests.to_string()];
+        self.exec(lab, "h1", &words).with_code(0)
     }
 
     /// Ends a lab, of which nothing is left.
@@ -168,7 +169,7 @@ fn can_mount_sysfs() -> bool {
 fn visit(yard: &Yard) {
     let (running, name) = yard.up("routed.toml", 0);
     for to in ["10.0.1.1", "fd00:0:0:1::1"] {
-        let pinged = yard.ping(&name, &format!("{to} 2 10 1000"));
+        let pinged = yard.ping(&name, to, 2);
         assert_eq!(pinged.json()["rtts_us"].as_array().unwrap().len(), 2);
     }
     let devices = yard.exec(&name, "r1", &["ls", "/sys/class/net"]);
@@ -251,7 +252,7 @@ fn change(yard: &Yard) {
     let set = |words: &[&str]| yard.done(&[&["lab", "set", &name], words].concat());
     let both = set(&["s1-eth2", "delay=20ms", "loss=0.1%", "s2-eth2", "rate=1G"]).with_code(0);
     assert_eq!(both.stdout, "s1-eth2: 20ms, loss 0.1%\ns2-eth2: 1Gbit/s\n");
-    let pinged = yard.ping(&name, "10.0.0.2 3 10 1000");
+    let pinged = yard.ping(&name, "10.0.0.2", 3);
     let rtts: Vec<f64> = serde_json::from_value(pinged.json()["rtts_us"].clone()).unwrap();
     assert!(rtts.iter().all(|us| *us >= 20_000.0), "{rtts:?}");
     refusals(yard, &name);
@@ -407,7 +408,7 @@ fn many_labs_at_the_same_time() {
     });
     let networks = yard.bench.family.networks();
     for name in &names[..2] {
-        yard.ping(name, "10.0.0.2 1 0 1000");
+        yard.ping(name, "10.0.0.2", 1);
         yard.done(&["lab", "down", name]).assert_code(0);
     }
     for lab in &running {
@@ -451,22 +452,4 @@ fn tcp_buffer_limits_are_in_effect() {
         let is_asked = |value: &&str| value.split_whitespace().last() == Some("2097152");
         assert_eq!(actual.filter(is_asked).count(), 2, "{:?}", end.in_effect);
     }
-}
-
-const GROUPS: &str = "/proc/sys/net/ipv4/ping_group_range";
-
-fn ping(before: &[&str]) -> Output {
-    let words = ["echo-requests", "127.0.0.1", "3", "10", "1000"];
-    let all = [before, &[env!("CARGO_BIN_EXE_bitcost")], &words].concat();
-    Command::new(all[0]).args(&all[1..]).output().unwrap()
-}
-
-fn ping_needs_a_group_or_raw_sockets() {
-    let no_raw_sockets = ["setpriv", "--bounding-set=-net_raw", "--"];
-    // A new network namespace lets no group ping.
-    assert!(ping(&[]).status.success());
-    assert_eq!(ping(&no_raw_sockets).status.code(), Some(3));
-    fs::write(GROUPS, "0\t0").unwrap();
-    assert!(ping(&[]).status.success());
-    assert!(ping(&no_raw_sockets).status.success());
 }

@@ -6,10 +6,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-use bitcost_execute::echo::ECHO_VERB;
+use bitcost_execute::requests::REQUESTS_VERB;
 use bitcost_model::ping::Pings;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const USER: u32 = 1000;
 
@@ -145,8 +145,8 @@ impl StandingLab {
     /// The least round trip of `count` requests from h1, in milliseconds, which must be this. The very first request waits
     /// until the address is resolved, over the same delay.
     pub fn round_trip_ms(&self, count: u32, expected_ms: f64) -> Result<f64> {
-        let count = count.to_string();
-        let words = ["bitcost", ECHO_VERB, "10.0.0.2", &count, "20", "1000"];
+        let asked = json!({"to": "10.0.0.2", "count": count, "interval_ms": 20, "wait_ms": 1000});
+        let words = ["bitcost", REQUESTS_VERB, &asked.to_string()];
         let pings: Pings = serde_json::from_str(&self.exec("h1", &words)?)?;
         let rtt = pings.figures().context("no round trip")?.min_us / 1000.0;
         ensure!(

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use bitcost_execute::echo::Requests;
+use bitcost_execute::requests::Requests;
 use bitcost_lab::Topology;
 use bitcost_lab::registry::Description;
 use bitcost_model::Invalid;
