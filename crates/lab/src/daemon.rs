@@ -97,7 +97,7 @@ fn hold(line: &str) -> Result<(Held, Ready), LabError> {
         return Ok((held, ready));
     }
     let programs = Processes::start()?;
-    ready.init_pid = Some(programs.first_pid);
+    ready.init_pid = Some(programs.first_pid());
     held._programs = Some(programs);
     let mut file = MemoryFile::new("bitcost-lab")
         .map_err(|error| LabError::build("make the file of the lab's state", &error))?;
