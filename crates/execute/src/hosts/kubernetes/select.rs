@@ -2,10 +2,10 @@
 
 use bitcost_model::Unavailable;
 use bitcost_model::event::Kubernetes;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::kubectl::Kubectl;
-use super::status::{self, Metadata};
+use super::status::{items, list, text};
 use super::target::Target;
 use crate::error::ExecuteError;
 
@@ -29,32 +29,15 @@ pub fn hosts(spec: &Kubernetes, selector: Option<&str>) -> Result<Vec<Target>, E
     targets.map_err(|why| ExecuteError::Environment(why.0))
 }
 
-#[derive(Deserialize)]
-struct Node {
-    metadata: Metadata,
-    #[serde(default)]
-    spec: NodeSpec,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct NodeSpec {
-    taints: Vec<Taint>,
-}
-
-#[derive(Deserialize)]
-struct Taint {
-    effect: String,
-}
-
 /// The names of the nodes, and where they are not selected, only of those that let pods in which tolerate nothing.
 fn nodes(said: &str, are_selected: bool) -> Result<Vec<String>, Unavailable> {
-    let lets_in = |node: &Node| {
-        let mut taints = node.spec.taints.iter();
-        are_selected || taints.all(|taint| taint.effect == "PreferNoSchedule")
+    let lets_in = |node: &Value| {
+        let mut taints = list(&node["spec"]["taints"]);
+        are_selected || taints.all(|taint| taint["effect"] == "PreferNoSchedule")
     };
-    let nodes = status::items::<Node>(said)?.into_iter().filter(lets_in);
-    Ok(nodes.map(|node| node.metadata.name).collect())
+    let nodes = items(said)?.into_iter().filter(lets_in);
+    let name = |node: Value| text(&node["metadata"]["name"]).to_owned();
+    Ok(nodes.map(name).collect())
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! What the cluster says of pods and events, as kubectl prints it in JSON. It is data from outside: what is not
 //! understood is a reason, not a crash.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bitcost_model::Unavailable;
 use bitcost_model::harmless;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::manifest::{CONTAINER, TARGET_LABEL};
 
@@ -29,168 +27,103 @@ pub enum State {
     Failed(String),
 }
 
-#[derive(Deserialize)]
-struct List<T> {
-    items: Vec<T>,
-}
-
-#[derive(Deserialize)]
-struct Pod {
-    metadata: Metadata,
-    #[serde(default)]
-    status: PodStatus,
-}
-
-#[derive(Deserialize)]
-pub struct Metadata {
-    #[serde(default)]
-    pub name: String,
-    #[serde(default)]
-    labels: BTreeMap<String, String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct PodStatus {
-    phase: String,
-    reason: String,
-    message: String,
-    #[serde(rename = "podIPs")]
-    pod_ips: Vec<PodAddress>,
-    conditions: Vec<Condition>,
-    container_statuses: Vec<ContainerStatus>,
-}
-
-#[derive(Deserialize)]
-struct PodAddress {
-    ip: IpAddr,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Condition {
-    #[serde(rename = "type")]
-    kind: String,
-    status: String,
-    reason: String,
-    message: String,
-}
-
-#[derive(Deserialize)]
-struct ContainerStatus {
-    name: String,
-    #[serde(default)]
-    state: ContainerState,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ContainerState {
-    waiting: Option<Told>,
-    running: Option<serde_json::Value>,
-    terminated: Option<Told>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Told {
-    reason: String,
-    message: String,
-    exit_code: Option<i32>,
-}
-
-impl Told {
-    fn words(&self) -> String {
-        sentence(&self.reason, &self.message)
+/// The objects of a list.
+pub fn items(said: &str) -> Result<Vec<Value>, Unavailable> {
+    let list: Value = serde_json::from_str(said)
+        .map_err(|error| Unavailable(format!("kubectl's JSON cannot be read: {error}")))?;
+    match &list["items"] {
+        Value::Array(items) => Ok(items.clone()),
+        _ => Err(Unavailable(
+            "kubectl's JSON cannot be read: it has no list `items`".to_owned(),
+        )),
     }
 }
 
-fn sentence(reason: &str, message: &str) -> String {
-    match (reason, message) {
+/// The elements of a list in an object; none where it is none.
+pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// A text in an object; empty where it is none.
+pub fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Its reason and its message in a sentence.
+fn sentence(object: &Value) -> String {
+    match (text(&object["reason"]), text(&object["message"])) {
         (reason, "") => harmless(reason),
         ("", message) => harmless(message),
         (reason, message) => harmless(&format!("{reason}: {message}")),
     }
 }
 
-pub fn items<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, Unavailable> {
-    let list = serde_json::from_str::<List<T>>(said);
-    let list =
-        list.map_err(|error| Unavailable(format!("kubectl's JSON cannot be read: {error}")))?;
-    Ok(list.items)
-}
-
 /// The pods of jobs: the number of the target, the pod's name, and its state.
 pub fn pods(said: &str) -> Result<Vec<(usize, String, State)>, Unavailable> {
-    let of = |pod: Pod| {
-        let number = pod.metadata.labels.get(TARGET_LABEL)?.parse().ok()?;
-        let state = state(&pod.status);
-        Some((number, pod.metadata.name, state))
+    let of = |pod: Value| {
+        let metadata = &pod["metadata"];
+        let number = text(&metadata["labels"][TARGET_LABEL]).parse().ok()?;
+        let name = text(&metadata["name"]).to_owned();
+        Some((number, name, state(&pod["status"])))
     };
     Ok(items(said)?.into_iter().filter_map(of).collect())
 }
 
-fn state(pod: &PodStatus) -> State {
-    let mut containers = pod.container_statuses.iter();
-    let container = containers.find(|container| container.name == CONTAINER);
-    if matches!(pod.phase.as_str(), "Failed" | "Succeeded") {
-        let said = match sentence(&pod.reason, &pod.message) {
-            said if said.is_empty() => ended(container),
+fn state(pod: &Value) -> State {
+    let is_ours = |container: &&Value| container["name"] == CONTAINER;
+    let container = list(&pod["containerStatuses"]).find(is_ours);
+    let phase = text(&pod["phase"]);
+    if matches!(phase, "Failed" | "Succeeded") {
+        let said = match sentence(pod) {
+            said if said.is_empty() => ended(container.unwrap_or(&Value::Null)),
             said => said,
         };
         return State::Failed(format!("its pod has ended: {said}"));
     }
-    let unscheduled = |condition: &&Condition| {
-        condition.kind == "PodScheduled"
-            && condition.status == "False"
-            && condition.reason == "Unschedulable"
-    };
-    if let Some(refused) = pod.conditions.iter().find(unscheduled) {
-        let said = harmless(&refused.message);
+    let mut conditions = list(&pod["conditions"]);
+    let scheduled = conditions.find(|condition| condition["type"] == "PodScheduled");
+    let scheduled = scheduled.unwrap_or(&Value::Null);
+    if scheduled["status"] == "False" && scheduled["reason"] == "Unschedulable" {
+        let said = harmless(text(&scheduled["message"]));
         return State::Failed(format!("its pod is not scheduled: {said}"));
     }
-    let Some(told) = container else {
-        let is_scheduled =
-            |condition: &Condition| condition.kind == "PodScheduled" && condition.status == "True";
-        return State::Waiting(match pod.conditions.iter().any(is_scheduled) {
+    let Some(container) = container else {
+        return State::Waiting(match scheduled["status"] == "True" {
             true => "the node does not answer".to_owned(),
-            false => harmless(&pod.phase),
+            false => harmless(phase),
         });
     };
-    let ContainerState {
-        waiting,
-        running,
-        terminated,
-    } = &told.state;
-    let addresses: Vec<IpAddr> = pod.pod_ips.iter().map(|address| address.ip).collect();
-    match (waiting, running, terminated) {
-        (_, _, Some(_)) => State::Failed(format!("its container ended: {}", ended(container))),
-        (_, Some(_), _) if !addresses.is_empty() => State::Running(addresses),
-        (Some(told), ..) if FINAL.contains(&told.reason.as_str()) => {
-            State::Failed(format!("its container does not start: {}", told.words()))
-        }
-        (Some(told), ..) => State::Waiting(told.words()),
-        _ => State::Waiting("no address".to_owned()),
+    if !container["state"]["terminated"].is_null() {
+        return State::Failed(format!("its container ended: {}", ended(container)));
     }
-}
-
-fn ended(container: Option<&ContainerStatus>) -> String {
-    let told = container.and_then(|container| container.state.terminated.as_ref());
-    told.map_or("without a reason".to_owned(), |told| {
-        let code = told.exit_code.unwrap_or_default();
-        format!("{} with exit status {code}", told.words())
+    let addresses = list(&pod["podIPs"]).filter_map(|address| text(&address["ip"]).parse().ok());
+    let addresses: Vec<IpAddr> = addresses.collect();
+    if !container["state"]["running"].is_null() && !addresses.is_empty() {
+        return State::Running(addresses);
+    }
+    let waiting = &container["state"]["waiting"];
+    let said = sentence(waiting);
+    if FINAL.contains(&text(&waiting["reason"])) {
+        return State::Failed(format!("its container does not start: {said}"));
+    }
+    State::Waiting(match said.is_empty() {
+        true => "no address".to_owned(),
+        false => said,
     })
 }
 
-#[derive(Deserialize)]
-struct AnyEvent {
-    #[serde(default)]
-    message: String,
+fn ended(container: &Value) -> String {
+    match &container["state"]["terminated"] {
+        Value::Null => "without a reason".to_owned(),
+        told => {
+            let code = told["exitCode"].as_i64().unwrap_or_default();
+            format!("{} with exit status {code}", sentence(told))
+        }
+    }
 }
 
 pub fn last_message(said: &str) -> Option<String> {
-    let events: Vec<AnyEvent> = items(said).ok()?;
-    events.last().map(|event| harmless(&event.message))
+    Some(harmless(text(&items(said).ok()?.last()?["message"])))
 }
 
 #[cfg(test)]
