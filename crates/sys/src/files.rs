@@ -1,14 +1,11 @@
 //! Files in places where others may write: only regular files are opened, and files are replaced atomically.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
 use std::ptr::NonNull;
-
-/// Temporary names that are tried for a target.
-const NAMES_TRIED: u32 = 100;
 
 /// Opens the regular file at `path`; its last component is not followed where it is a symbolic link.
 ///
@@ -80,38 +77,14 @@ pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let (mut file, temporary) = create_temporary(path, mode)?;
-    let written = file.write_all(content).and_then(|()| file.sync_all());
-    written
-        .and_then(|()| std::fs::rename(&temporary, path))
-        .inspect_err(|_| {
-            // The error of writing is more important than one of removing.
-            let _ = std::fs::remove_file(&temporary);
-        })
-}
-
-/// A new, empty file in the folder of `path`, under an unused name (open(2): `O_EXCL`).
-fn create_temporary(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it names no file"))?;
-    let pid = std::process::id();
-    for number in 0..NAMES_TRIED {
-        // A name may have 255 bytes; this one does not depend on the target's length.
-        let start: String = name.to_string_lossy().chars().take(32).collect();
-        let temporary = path.with_file_name(format!(".{start}.{pid}-{number}.tmp"));
-        let created = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&temporary);
-        match created {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            created => return created.map(|file| (file, temporary)),
-        }
-    }
-    Err(ErrorKind::AlreadyExists.into())
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut file = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|failed| failed.error)?;
+    Ok(())
 }
 
 /// Memory that programs can still take without swapping, in bytes (`MemAvailable`, kernel doc: proc,
