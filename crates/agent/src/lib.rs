@@ -27,7 +27,6 @@ mod sampler;
 mod settings;
 mod setup;
 mod softirqs;
-mod speed;
 mod threads;
 mod warden;
 mod whole;

@@ -13,8 +13,9 @@ use bitcost_model::record::{
     EndpointRecord, FlowRecord, InEffect, NARROW_HOP, PATH_MTU, PartRecord, Role, implausible,
 };
 use bitcost_probe::Socket;
-use bitcost_probe::core_to_core::{CoreToCoreMeter, EVERY};
+use bitcost_probe::core_to_core::CoreToCoreMeter;
 use bitcost_probe::foreign::{Census, Own, is_at, process_of};
+use bitcost_probe::speed::SpeedMeter;
 use bitcost_traffic::{Control, Flow, Phase, Sent};
 
 use crate::abort::Abort;
@@ -33,7 +34,6 @@ use crate::sampler::Sampler;
 use crate::settings::Settings;
 use crate::setup::{self, Flows};
 use crate::softirqs;
-use crate::speed::SpeedMeter;
 use crate::threads::{Threads, Watched};
 use crate::warden::Warden;
 use crate::whole::Whole;
@@ -286,7 +286,7 @@ impl Endpoint {
         let first = self.prepare.parts.first()?;
         let asked = &first.conditions.places.end(first.role).cpus;
         let own = asked.first().or(self.prepare.cpus.first())?;
-        CoreToCoreMeter::start([*own, self.prepare.peer_cpu?], EVERY)
+        CoreToCoreMeter::start([*own, self.prepare.peer_cpu?])
     }
 
     fn sockets(&self, flows: &[Flows]) -> Vec<Vec<Socket>> {

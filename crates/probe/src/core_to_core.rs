@@ -6,16 +6,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bitcost_model::counters::CoreToCore;
 use bitcost_sys::clock::monotonic_ns;
 
-use crate::cores::pinned;
-
-pub const EVERY: Duration = Duration::from_millis(100);
+use crate::meter::Meter;
 
 const TRIPS: u64 = 16;
 
@@ -91,60 +87,36 @@ impl Line {
 
 pub struct CoreToCoreMeter {
     cpus: [u32; 2],
-    /// Dropped to end the threads.
-    release: [Sender<()>; 2],
-    threads: [JoinHandle<Option<Vec<u32>>>; 2],
+    serving: Meter,
+    answering: Meter,
 }
 
 impl CoreToCoreMeter {
     /// Starts a thread on each of these CPUs; absent where they are the same. Once in each period the threads meet, for
     /// under 0.2 ms.
-    pub fn start(cpus: [u32; 2], every: Duration) -> Option<CoreToCoreMeter> {
+    pub fn start(cpus: [u32; 2]) -> Option<CoreToCoreMeter> {
         if cpus[0] == cpus[1] {
             return None;
         }
-        let line = Arc::new(Line::new(PATIENCE_NS));
-        let begin = Instant::now();
-        let side = |index: usize| {
-            let (release, released) = mpsc::channel();
-            let (line, cpu) = (Arc::clone(&line), cpus[index]);
-            let meet = move || {
-                let mut found = Vec::new();
-                pinned(cpu)?;
-                // Samples are numbered by the time, so that both threads mean the same one.
-                let mut sample = 0;
-                loop {
-                    let past = begin.elapsed().as_nanos() / every.as_nanos() + 1;
-                    sample = (sample + 1).max(u64::try_from(past).unwrap_or(u64::MAX));
-                    let at = begin + every * u32::try_from(sample).unwrap_or(u32::MAX);
-                    let wait = at.saturating_duration_since(Instant::now());
-                    if released.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                        return Some(found);
-                    }
-                    let trip_ns = line.play(sample, index == 0);
-                    found.extend(trip_ns.and_then(|ns| u32::try_from(ns).ok()));
-                }
-            };
-            let name = "core-to-core".to_owned();
-            Some((release, Builder::new().name(name).spawn(meet).ok()?))
+        let (line, begin) = (Arc::new(Line::new(PATIENCE_NS)), Instant::now());
+        let side = |cpu, serves| {
+            let line = Arc::clone(&line);
+            let meet = move |sample| u32::try_from(line.play(sample, serves)?).ok();
+            Meter::start(("core-to-core", cpu), begin, meet)
         };
-        let ((first, serving), (second, answering)) = (side(0)?, side(1)?);
         Some(CoreToCoreMeter {
             cpus,
-            release: [first, second],
-            threads: [serving, answering],
+            serving: side(cpus[0], true)?,
+            answering: side(cpus[1], false)?,
         })
     }
 
     /// Ends the threads, and returns what they measured; absent where one of them could not run there, or they never ran
     /// at the same time.
     pub fn finish(self) -> Option<CoreToCore> {
-        drop(self.release);
-        let ended = self.threads.map(|thread| thread.join().ok().flatten());
-        let [Some(round_trip_ns), Some(_)] = ended else {
-            return None;
-        };
-        (!round_trip_ns.is_empty()).then_some(CoreToCore {
+        let (round_trip_ns, answered) = (self.serving.finish(), self.answering.finish());
+        let round_trip_ns = round_trip_ns.filter(|samples| !samples.is_empty())?;
+        answered.map(|_| CoreToCore {
             cpus: self.cpus,
             round_trip_ns,
         })
@@ -160,7 +132,7 @@ mod tests {
     #[test]
     fn a_cpu_that_cannot_be_used_has_no_distance() {
         let first = allowed_cpus().expect("the CPUs")[0];
-        let meter = CoreToCoreMeter::start([first, 4000], EVERY).expect("threads");
+        let meter = CoreToCoreMeter::start([first, 4000]).expect("threads");
         assert_eq!(meter.finish(), None);
     }
 
@@ -176,7 +148,7 @@ mod tests {
 
     #[test]
     fn one_cpu_has_no_distance() {
-        assert!(CoreToCoreMeter::start([0, 0], EVERY).is_none());
+        assert!(CoreToCoreMeter::start([0, 0]).is_none());
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod foreign;
 pub mod host;
 pub mod interfaces;
 mod looks;
+mod meter;
 pub mod protocols;
 pub mod queues;
 mod read;
@@ -20,6 +21,7 @@ pub mod softirq_timer;
 mod softirqs;
 pub mod softnet;
 mod source;
+pub mod speed;
 pub mod threads;
 pub mod throttling;
 

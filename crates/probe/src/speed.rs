@@ -6,15 +6,13 @@
 //! another thread cuts is longer, so the run's own load is not measured.
 
 use std::hint::black_box;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::Instant;
 
 use bitcost_model::counters::CpuSpeed;
 use bitcost_sys::clock::monotonic_ns;
-use bitcost_sys::thread::{allowed_cpus, pin_to};
+use bitcost_sys::thread::allowed_cpus;
 
-const EVERY: Duration = Duration::from_millis(100);
+use crate::meter::{EVERY, Meter};
 
 /// Stretches of a sample, of which the fastest counts.
 const STRETCHES: usize = 8;
@@ -26,11 +24,7 @@ const NUMBERS: usize = 512;
 
 const CPUS_MOST: usize = 16;
 
-pub struct SpeedMeter {
-    /// Dropped to end the threads.
-    release: Vec<Sender<()>>,
-    threads: Vec<JoinHandle<Option<CpuSpeed>>>,
-}
+pub struct SpeedMeter(Vec<(u32, Meter)>);
 
 impl SpeedMeter {
     /// Starts a thread on each of these CPUs; if none is named, on those that may be used. A CPU
@@ -40,38 +34,23 @@ impl SpeedMeter {
             [] => allowed_cpus().unwrap_or_default(),
             named => named.to_vec(),
         };
-        let mut meter = SpeedMeter {
-            release: Vec::new(),
-            threads: Vec::new(),
-        };
-        for cpu in cpus.into_iter().take(CPUS_MOST) {
-            let (release, released) = mpsc::channel();
-            let spawned = std::thread::Builder::new()
-                .name("speed".to_owned())
-                .spawn(move || measure(cpu, &released));
-            meter.threads.extend(spawned);
-            meter.release.push(release);
-        }
-        meter
+        // Between the samples of the CPUs' distance, for which the same CPU may be needed.
+        let begin = Instant::now() + EVERY / 2;
+        let meters = cpus.into_iter().take(CPUS_MOST).filter_map(|cpu| {
+            let mut table = std::array::from_fn(|index| index as u64);
+            let take = move |_| Some(sample(&mut table));
+            Some((cpu, Meter::start(("speed", cpu), begin, take)?))
+        });
+        SpeedMeter(meters.collect())
     }
 
     pub fn finish(self) -> Vec<CpuSpeed> {
-        drop(self.release);
-        let threads = self.threads.into_iter();
-        threads
-            .filter_map(|thread| thread.join().ok().flatten())
-            .collect()
+        let speed = |(cpu, meter): (u32, Meter)| {
+            let loop_ns = meter.finish().filter(|samples| !samples.is_empty())?;
+            Some(CpuSpeed { cpu, loop_ns })
+        };
+        self.0.into_iter().filter_map(speed).collect()
     }
-}
-
-fn measure(cpu: u32, released: &Receiver<()>) -> Option<CpuSpeed> {
-    pin_to(&[cpu]).ok()?;
-    let mut table = std::array::from_fn(|index| index as u64);
-    let mut loop_ns = Vec::new();
-    while released.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-        loop_ns.push(sample(&mut table));
-    }
-    (!loop_ns.is_empty()).then_some(CpuSpeed { cpu, loop_ns })
 }
 
 fn sample(table: &mut [u64; NUMBERS]) -> u32 {
