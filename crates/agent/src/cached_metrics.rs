@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bitcost_model::record::{CACHED_METRICS, InEffect, NO_CACHED_METRICS};
-use bitcost_sys::netlink::TcpMetrics;
+use bitcost_sys::netlink;
 
 /// The peers without cached metrics before this agent connected to them. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ impl CachedMetrics {
     /// peers have some; absent where the kernel does not report it.
     pub fn start_run(&self) -> Option<Vec<IpAddr>> {
         self.clear();
-        TcpMetrics::open().ok()??.addresses().ok()
+        netlink::cached_metrics().ok()?
     }
 
     /// Which of these peers had cached metrics before this run, as it records them.
@@ -46,12 +46,8 @@ impl CachedMetrics {
     /// the next run records them.
     pub fn clear(&self) {
         let ours = self.ours();
-        if ours.is_empty() {
-            return;
-        }
-        if let Ok(Some(mut metrics)) = TcpMetrics::open() {
-            ours.iter().for_each(|peer| drop(metrics.forget(*peer)));
-        }
+        ours.iter()
+            .for_each(|peer| drop(netlink::forget_metrics(*peer)));
     }
 
     fn ours(&self) -> MutexGuard<'_, BTreeSet<IpAddr>> {

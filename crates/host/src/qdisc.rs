@@ -110,10 +110,8 @@ fn root(rtnl: &mut Rtnl, index: u32) -> Result<Qdisc, HostError> {
         .find(|qdisc| qdisc.parent == ROOT);
     let none = Qdisc {
         kind: "noop".to_owned(),
-        handle: 0,
         parent: ROOT,
-        options: Vec::new(),
-        extras: Vec::new(),
+        ..Qdisc::default()
     };
     Ok(found.unwrap_or(none))
 }
@@ -251,8 +249,8 @@ mod tests {
             kind: kind.to_owned(),
             handle: handle << 16,
             parent,
-            options: Vec::new(),
             extras,
+            ..Qdisc::default()
         }
     }
 

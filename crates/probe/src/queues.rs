@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::counters::Queue;
-use bitcost_sys::netlink::{ROOT, Rtnl, Statistics};
+use bitcost_sys::netlink::{Qdisc, ROOT, Rtnl};
 
 use crate::source::{Source, Target, inside, source};
 
@@ -25,7 +25,7 @@ pub fn open(target: &Target) -> Option<Source> {
     hops.first()?;
     source(move |sample, _| {
         for hop in &mut hops {
-            let found = hop.rtnl.qdisc_statistics().unwrap_or_default();
+            let found = hop.rtnl.all_qdiscs().unwrap_or_default();
             let queues = found.into_iter().filter(|found| found.kind != NO_QUEUE);
             let reported = queues.filter_map(|found| queue(&hop.node, &hop.devices, found));
             sample.queues.extend(reported);
@@ -48,39 +48,44 @@ fn hop(node: Option<String>, is_told: impl Fn(&str) -> bool) -> Option<Hop> {
 }
 
 /// The counters, if they belong to one of these interfaces.
-fn queue(
-    node: &Option<String>,
-    devices: &BTreeMap<u32, String>,
-    found: Statistics,
-) -> Option<Queue> {
+fn queue(node: &Option<String>, devices: &BTreeMap<u32, String>, found: Qdisc) -> Option<Queue> {
+    let counted = found.statistics.as_ref()?;
+    // Of a token bucket alone.
+    let rate_bps = match found.kind.as_str() {
+        "tbf" => found.parameters().get("rate_bps").copied(),
+        _ => None,
+    };
     Some(Queue {
         node: node.clone(),
         device: devices.get(&found.link)?.clone(),
+        bytes: counted.bytes,
+        packets: counted.packets,
+        drops: counted.drops,
+        backlog_packets: counted.backlog_packets,
+        rate_bps,
         kind: found.kind,
         handle: format!("{:x}:", found.handle >> 16),
         parent: (found.parent != ROOT)
             .then(|| format!("{:x}:{:x}", found.parent >> 16, found.parent & 0xffff)),
-        bytes: found.bytes,
-        packets: found.packets,
-        drops: found.drops,
-        backlog_packets: found.backlog_packets,
-        rate_bps: found.rate_bps,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use bitcost_sys::netlink::Statistics;
+
     use super::*;
 
     #[test]
     fn names_are_those_of_tc() {
         let devices = BTreeMap::from([(3, "eth0".to_owned())]);
-        let found = Statistics {
+        let found = Qdisc {
             link: 3,
             kind: "tbf".to_owned(),
             handle: 0x8001_0000,
             parent: ROOT,
-            ..Statistics::default()
+            statistics: Some(Statistics::default()),
+            ..Qdisc::default()
         };
         let root = queue(&None, &devices, found.clone()).expect("of eth0");
         assert_eq!(
@@ -90,7 +95,7 @@ mod tests {
         let leaf = queue(
             &Some("s1".to_owned()),
             &devices,
-            Statistics {
+            Qdisc {
                 parent: 0x0001_0010,
                 ..found.clone()
             },
@@ -100,9 +105,6 @@ mod tests {
             (leaf.parent.as_deref(), leaf.node.as_deref()),
             (Some("1:10"), Some("s1"))
         );
-        assert_eq!(
-            queue(&None, &devices, Statistics { link: 4, ..found }),
-            None
-        );
+        assert_eq!(queue(&None, &devices, Qdisc { link: 4, ..found }), None);
     }
 }

@@ -182,8 +182,7 @@ fn cached_tcp_metrics_are_reported_and_kept() {
     assert_eq!(actual(&bench, &["--json", "--samples"]), ["none", "none"]);
     converse();
     let cached = || {
-        let metrics = bitcost_sys::netlink::TcpMetrics::open().unwrap();
-        let all = metrics.map(|mut metrics| metrics.addresses().unwrap());
+        let all = bitcost_sys::netlink::cached_metrics().unwrap();
         all.unwrap_or_default()
             .contains(&Ipv4Addr::LOCALHOST.into())
     };

@@ -5,7 +5,7 @@ use crate::netlink::ethtool::read_features;
 use crate::netlink::generic::body;
 use crate::netlink::message::{Reply, replies};
 use crate::netlink::netdev::read_napi;
-use crate::netlink::qdisc::{Discipline, discipline, read_qdisc, read_statistics};
+use crate::netlink::qdisc::{Discipline, discipline, read_qdisc};
 use crate::netlink::records::{read_address, read_route_record};
 use crate::netlink::rtnl::read_link;
 
@@ -22,7 +22,6 @@ fn shown(reply: &Reply) -> String {
     let parameters: Vec<_> = Discipline::kinds().filter_map(decoded).collect();
     let of_links = (read_link(reply), read_address(reply), read_napi(reply));
     let route = read_route_record(reply);
-    let statistics = read_statistics(reply);
     let features = read_features(body(reply));
-    format!("{refusal:?} {of_links:?} {route:?} {parameters:?} {statistics:?} {features:?}")
+    format!("{refusal:?} {of_links:?} {route:?} {qdisc:?} {parameters:?} {features:?}")
 }

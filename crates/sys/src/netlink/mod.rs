@@ -30,5 +30,5 @@ pub use qdisc::{
 pub use records::{AddressRecord, RouteRecord};
 pub use route::Route;
 pub use rtnl::{Link, Rtnl, VethPair};
-pub use tcp_metrics::TcpMetrics;
+pub use tcp_metrics::{cached_metrics, forget_metrics};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

@@ -18,7 +18,6 @@ use crate::netlink::rtnl::Rtnl;
 
 pub use disciplines::{Discipline, Parameters, Requested, discipline};
 pub use statistics::Statistics;
-pub(crate) use statistics::read as read_statistics;
 
 const TCA_INGRESS_BLOCK: u16 = 13;
 const TCA_EGRESS_BLOCK: u16 = 14;
@@ -27,8 +26,10 @@ const TCA_EGRESS_BLOCK: u16 = 14;
 pub const ROOT: u32 = 0xffff_ffff;
 
 /// A queueing discipline of a link.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Qdisc {
+    /// The number of its link.
+    pub link: u32,
     /// Its kind, such as "fq".
     pub kind: String,
     /// Its handle, major number in the upper 16 bits; 0 for a default of the kernel.
@@ -40,6 +41,8 @@ pub struct Qdisc {
     /// Its extras in addition to its parameters, in tc's words: a size table, an estimator, a
     /// shared block of filters.
     pub extras: Vec<&'static str>,
+    /// Its counters; `None` when the kernel reports none.
+    pub statistics: Option<Statistics>,
 }
 
 impl Qdisc {
@@ -66,12 +69,15 @@ impl Rtnl {
     pub fn qdiscs(&mut self, index: u32) -> Result<Vec<Qdisc>, Error> {
         let message = Message::new(RTM_GETQDISC, 0, &traffic_header(index, 0, 0));
         let answer = self.list_of(index, message, |link| format!("list the qdiscs of {link}"))?;
-        let of_link = |reply: &&Reply| u32_at(&reply.payload, 4) == Some(index);
-        Ok(answer
-            .iter()
-            .filter(of_link)
-            .filter_map(read_qdisc)
-            .collect())
+        let qdiscs = answer.iter().filter_map(read_qdisc);
+        Ok(qdiscs.filter(|qdisc| qdisc.link == index).collect())
+    }
+
+    /// The qdiscs of every link of this namespace.
+    pub fn all_qdiscs(&mut self) -> Result<Vec<Qdisc>, Error> {
+        let message = Message::new(RTM_GETQDISC, 0, &traffic_header(0, 0, 0));
+        let answer = self.connection.dump("list the qdiscs", message)?;
+        Ok(answer.iter().filter_map(read_qdisc).collect())
     }
 
     /// How many filters the root qdisc of a link has; none if the kernel has no filters.
@@ -161,6 +167,7 @@ pub(crate) fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
     }
     let attributes = reply.payload.get(20..)?;
     Some(Qdisc {
+        link: u32_at(&reply.payload, 4)?,
         kind: attribute(attributes, TCA_KIND).map(text)?,
         handle: u32_at(&reply.payload, 8)?,
         parent: u32_at(&reply.payload, 12)?,
@@ -172,5 +179,6 @@ pub(crate) fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
             .filter(|(kind, _)| attribute(attributes, *kind).is_some())
             .map(|(_, what)| *what)
             .collect(),
+        statistics: statistics::read(attributes),
     })
 }

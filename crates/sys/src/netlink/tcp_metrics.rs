@@ -9,50 +9,35 @@ use crate::netlink::error::Error;
 use crate::netlink::generic::{Family, body};
 use crate::netlink::message::{Reply, address, attribute, bytes_of};
 
+const FAMILY: &str = "tcp_metrics";
 const GET: u8 = 1;
 const DELETE: u8 = 2;
 const ADDR_IPV4: u16 = 1;
 const ADDR_IPV6: u16 = 2;
 
-/// A connection to the kernel's family "tcp_metrics".
-#[derive(Debug)]
-pub struct TcpMetrics {
-    family: Family,
+/// The addresses whose metrics are cached in the calling thread's network namespace; `None` if the kernel has no cache.
+pub fn cached_metrics() -> Result<Option<Vec<IpAddr>>, Error> {
+    let Some(mut family) = Family::open(FAMILY)? else {
+        return Ok(None);
+    };
+    let answer = family.dump("list the cached TCP metrics", family.command(GET))?;
+    Ok(Some(answer.iter().filter_map(read).collect()))
 }
 
-impl TcpMetrics {
-    /// Opens a connection in the calling thread's network namespace; `None` if the kernel has no
-    /// cache.
-    pub fn open() -> Result<Option<Self>, Error> {
-        Ok(Family::open("tcp_metrics")?.map(|family| Self { family }))
-    }
-
-    /// The addresses whose metrics are cached in this namespace.
-    pub fn addresses(&mut self) -> Result<Vec<IpAddr>, Error> {
-        let answer = self
-            .family
-            .dump("list the cached TCP metrics", self.family.command(GET))?;
-        Ok(answer.iter().filter_map(read).collect())
-    }
-
-    /// Removes the cached metrics of an address. `EPERM` without `CAP_NET_ADMIN` of the whole
-    /// machine.
-    pub fn forget(&mut self, address: IpAddr) -> Result<(), Error> {
-        let kind = if address.is_ipv4() {
-            ADDR_IPV4
-        } else {
-            ADDR_IPV6
-        };
-        let message = self
-            .family
-            .command(DELETE)
-            .attribute(kind, &bytes_of(address).1);
-        let asked = format!("remove the cached TCP metrics of {address}");
-        match self.family.request(&asked, message) {
-            Err(error) if error.errno() == Some(libc::ESRCH) => Ok(()),
-            outcome => outcome.map(drop),
-        }
-    }
+/// Removes the cached metrics of an address. `EPERM` without `CAP_NET_ADMIN` of the whole machine, `ESRCH` where there are
+/// none.
+pub fn forget_metrics(address: IpAddr) -> Result<(), Error> {
+    let Some(mut family) = Family::open(FAMILY)? else {
+        return Ok(());
+    };
+    let kind = match address {
+        IpAddr::V4(_) => ADDR_IPV4,
+        IpAddr::V6(_) => ADDR_IPV6,
+    };
+    let message = family.command(DELETE);
+    let message = message.attribute(kind, &bytes_of(address).1);
+    let asked = format!("remove the cached TCP metrics of {address}");
+    family.request(&asked, message).map(drop)
 }
 
 fn read(reply: &Reply) -> Option<IpAddr> {

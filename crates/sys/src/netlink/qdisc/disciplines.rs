@@ -196,11 +196,6 @@ fn encode_tbf(of: Requested) -> Vec<u8> {
         .into_body()
 }
 
-/// The rate of a token bucket, in bit/s, from its options.
-pub(super) fn tbf_rate_bps(options: &[u8]) -> Option<u64> {
-    decode_tbf(options)?.get("rate_bps").copied()
-}
-
 fn decode_tbf(options: &[u8]) -> Option<Parameters> {
     let parms = attribute(options, TCA_TBF_PARMS)?;
     let bytes_per_s = read_rate(parms, attribute(options, TCA_TBF_RATE64))?;
