@@ -3,9 +3,12 @@
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bitcost_model::protocol::Prepare;
 use bitcost_traffic::{Control, Flow, Phase};
+use rustix::net::sockopt::set_socket_linger;
+use rustix::net::{Shutdown, shutdown};
 
 use crate::refusal::Refusal;
 
@@ -84,7 +87,7 @@ impl Abort {
         self.enter_abort(|_| true);
         for held in self.sockets().iter() {
             // Fails on a socket that is no longer connected, which needs no shutdown.
-            let _ = bitcost_sys::socket::shutdown(&held.socket);
+            let _ = shutdown(&held.socket, Shutdown::Both);
         }
     }
 
@@ -93,8 +96,8 @@ impl Abort {
         self.enter_abort(&is_chosen);
         for held in self.sockets().extract_if(.., |held| is_chosen(held.part)) {
             // Both fail only where the connection has ended.
-            let _ = bitcost_sys::socket::reset_on_close(&held.socket);
-            let _ = bitcost_sys::socket::shutdown(&held.socket);
+            let _ = set_socket_linger(&held.socket, Some(Duration::ZERO));
+            let _ = shutdown(&held.socket, Shutdown::Both);
         }
     }
 

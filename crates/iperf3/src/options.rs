@@ -34,8 +34,8 @@ pub fn set(socket: impl AsFd, peer: IpAddr, params: &Params) -> Result<(), Refus
     set_buffers(fd, params)?;
     if let Some(name) = params.congestion.as_ref().filter(|_| !params.is_udp) {
         let asked = format!("congestion control `{name}`");
-        socket::set_congestion_control(fd, name)
-            .map_err(|error| Refusal::of_host(code::CONGESTION, &asked, &error))?;
+        sockopt::set_tcp_congestion(fd, name)
+            .map_err(|error| Refusal::of_host(code::CONGESTION, &asked, &error.into()))?;
     }
     let (service, fragments) = match peer.is_ipv4() {
         true => (IP_TOS, IP_MTU_DISCOVER),

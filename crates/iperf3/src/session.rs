@@ -9,8 +9,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bitcost_model::client_event::ClientEvent;
-use bitcost_sys::socket::congestion_control;
 use bitcost_sys::thread::cpu_times;
+use rustix::net::sockopt::tcp_congestion;
 
 use crate::control::{Control, Lost, SLICE, STEP, unexpected};
 use crate::limits::{Admitted, Limits};
@@ -86,7 +86,7 @@ impl Session {
             options::set_blocking(socket, QUIET).map_err(|error| stream_failed(&error))?;
         }
         let tcp = sockets.first().filter(|_| !self.params.is_udp);
-        let congestion_used = tcp.and_then(|socket| congestion_control(socket).ok());
+        let congestion_used = tcp.and_then(|socket| tcp_congestion(socket).ok());
         self.control.send_state(state::TEST_START)?;
         self.control.send_state(state::TEST_RUNNING)?;
         let cpu_before = cpu_times();

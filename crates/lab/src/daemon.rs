@@ -7,6 +7,7 @@
 use std::io::{self, BufRead, Read, Write};
 use std::process::ExitCode;
 
+use rustix::system::uname;
 use serde::Serialize;
 
 use crate::LabError;
@@ -106,7 +107,7 @@ fn hold(line: &str) -> Result<(Held, Ready), LabError> {
         topology: request.topology,
         changes: Vec::new(),
         ready: ready.clone(),
-        machine: bitcost_sys::process::host_name(),
+        machine: uname().nodename().to_string_lossy().into_owned(),
     };
     state.write(&mut file)?;
     held.state = Some((file, state));

@@ -1,9 +1,11 @@
-//! A file in memory whose text is written whole, again and again, while other processes read it.
+//! A file in memory whose text is written whole, again and again, while other processes read it as `/proc/PID/fd/NUMBER`.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+
+use rustix::fs::{MemfdFlags, memfd_create};
 
 #[derive(Debug)]
 pub(crate) struct MemoryFile {
@@ -13,7 +15,7 @@ pub(crate) struct MemoryFile {
 
 impl MemoryFile {
     pub(crate) fn new(name: &str) -> io::Result<MemoryFile> {
-        let file = bitcost_sys::process::memory_file(name)?;
+        let file = memfd_create(name, MemfdFlags::CLOEXEC)?.into();
         Ok(MemoryFile { file, writings: 0 })
     }
 

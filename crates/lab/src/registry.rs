@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::shaping::Shaping;
 use bitcost_sys::process::{effective_uid, wait_readable};
+use rustix::net::sockopt::socket_peercred;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
@@ -130,8 +131,13 @@ impl Claim {
     }
 }
 
+/// The user of the peer when the connection was made (unix(7), `SO_PEERCRED`).
+fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
+    Ok(socket_peercred(stream)?.uid.as_raw())
+}
+
 fn request(stream: &UnixStream) -> io::Result<Request> {
-    if bitcost_sys::socket::peer_uid(stream)? != effective_uid() {
+    if peer_uid(stream)? != effective_uid() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     hear(stream, MESSAGE_LIMIT)
@@ -184,7 +190,7 @@ fn connect_to(name: &str, deadline: Instant) -> io::Result<(UnixStream, u32)> {
             }
             connected => {
                 let stream = connected?;
-                let uid = bitcost_sys::socket::peer_uid(&stream)?;
+                let uid = peer_uid(&stream)?;
                 return Ok((stream, uid));
             }
         }

@@ -33,26 +33,6 @@ pub fn die_with_spawner_outside(command: &mut Command) {
     unsafe { command.pre_exec(|| die_with_parent(0)) };
 }
 
-/// Makes this process the leader of a new session, without a terminal (setsid(2)).
-///
-/// # Errors
-/// `EPERM` where it leads its process group.
-pub fn leave_session() -> io::Result<()> {
-    rustix::process::setsid()?;
-    Ok(())
-}
-
-/// Replaces standard output and standard error by /dev/null: whoever reads them sees their end.
-///
-/// # Errors
-/// Those of opening /dev/null.
-pub fn silence_outputs() -> io::Result<()> {
-    let null = std::fs::File::options().write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
-    Ok(())
-}
-
 /// This program, whatever its file is called now (proc_pid_exe(5)).
 pub const OWN_PROGRAM: &str = "/proc/self/exe";
 
@@ -109,12 +89,6 @@ pub fn id_in_proc() -> io::Result<u32> {
     let own = std::fs::read_link("/proc/self")?;
     let id = own.to_str().and_then(|id| id.parse().ok());
     id.ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-/// The host name in this process's namespace of host names (uname(2)).
-pub fn host_name() -> String {
-    let name = rustix::system::uname();
-    name.nodename().to_string_lossy().into_owned()
 }
 
 /// The effective user id of this process; 0 is root of its user namespace.
@@ -235,12 +209,6 @@ pub fn wait_ready(
         Err(rustix::io::Errno::INTR) => Ok(true),
         Err(error) => Err(error.into()),
     }
-}
-
-/// A file in memory, which is freed when no process has it open (memfd_create(2)). Other processes open it as
-/// `/proc/PID/fd/NUMBER`.
-pub fn memory_file(name: &str) -> io::Result<std::fs::File> {
-    Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }
 
 /// The namespaces that a program is started in.

@@ -171,22 +171,6 @@ pub fn max_pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
     Ok((length == size_of::<u64>() && rate != u64::MAX).then_some(rate))
 }
 
-/// Sets the congestion control of a TCP socket.
-///
-/// # Errors
-/// `ENOENT` when the host has none of that name, `EPERM` when the caller may not use it.
-pub fn set_congestion_control(socket: impl AsFd, name: &str) -> io::Result<()> {
-    Ok(rustix::net::sockopt::set_tcp_congestion(
-        socket.as_fd(),
-        name,
-    )?)
-}
-
-/// The congestion control in effect on a TCP socket.
-pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
-    Ok(rustix::net::sockopt::tcp_congestion(socket.as_fd())?)
-}
-
 const SO_BINDTODEVICE: IntOption = IntOption(SOL_SOCKET, libc::SO_BINDTODEVICE);
 
 /// Binds a socket to an interface (`SO_BINDTODEVICE`, socket(7)).
@@ -208,31 +192,6 @@ pub fn bound_device(socket: impl AsFd) -> io::Result<Option<String>> {
         .next()
         .unwrap_or_default();
     Ok((!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned()))
-}
-
-/// Shuts down both directions of a connection, so that calls blocked on it return.
-///
-/// # Errors
-/// The error of the system call, such as `ENOTCONN`.
-pub fn shutdown(socket: impl AsFd) -> io::Result<()> {
-    Ok(rustix::net::shutdown(
-        socket.as_fd(),
-        rustix::net::Shutdown::Both,
-    )?)
-}
-
-/// Has the last close of a TCP socket throw away what it has not sent and reset the connection (socket(7), `SO_LINGER` of 0).
-///
-/// # Errors
-/// The error of the system call.
-pub fn reset_on_close(socket: impl AsFd) -> io::Result<()> {
-    let linger = Some(std::time::Duration::ZERO);
-    Ok(rustix::net::sockopt::set_socket_linger(socket, linger)?)
-}
-
-/// The effective user id of the peer of a connected Unix socket when the connection was made (unix(7), `SO_PEERCRED`).
-pub fn peer_uid(socket: impl AsFd) -> io::Result<u32> {
-    Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())
 }
 
 /// A connection to a stream socket of the abstract namespace (unix(7)); connecting does not block.

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
-use bitcost_sys::socket;
+use rustix::net::sockopt::set_tcp_congestion;
 
 use crate::flow::TrafficError;
 
@@ -15,7 +15,8 @@ pub fn ask(socket: impl AsFd, conditions: &Conditions) -> Result<(), TrafficErro
     let Some(name) = &conditions.congestion_control else {
         return Ok(());
     };
-    socket::set_congestion_control(socket, name).map_err(|error| {
+    set_tcp_congestion(socket, name).map_err(|error| {
+        let error = io::Error::from(error);
         let available = listed("tcp_available_congestion_control");
         let allowed = listed("tcp_allowed_congestion_control");
         let (error, hint) = explained(name, error, &available, &allowed);

@@ -102,7 +102,7 @@ pub fn in_effect(stream: &TcpStream, conditions: &Conditions, sender: bool) -> V
     let mut settings = options::in_effect(stream, conditions, true);
     let (asked, actual) = (
         conditions.congestion_control.as_ref(),
-        socket::congestion_control(stream).ok(),
+        sockopt::tcp_congestion(stream).ok(),
     );
     settings.push(InEffect::new("congestion_control", asked, actual));
     settings.push(if sender {

@@ -81,7 +81,7 @@ const PROOFS: &[Proof] = &[
         assert_eq!(
             meet(c)
                 .sockets
-                .map(|socket| option::congestion_control(socket).expect("a name")),
+                .map(|socket| rustix::net::sockopt::tcp_congestion(socket).expect("a name")),
             ["reno"; 2]
         );
     }),
@@ -541,6 +541,6 @@ fn idle_receiver_works(conditions: &Conditions) {
         thread::sleep(Duration::from_millis(5));
     }
     control.enter(bitcost_traffic::Phase::Abort);
-    let _ = option::shutdown(&sockets[1]);
+    let _ = rustix::net::shutdown(&sockets[1], rustix::net::Shutdown::Both);
     running.join().expect("no panic");
 }

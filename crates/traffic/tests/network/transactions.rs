@@ -154,7 +154,7 @@ fn client_fails_when_the_server_vanishes() {
             thread::sleep(Duration::from_millis(50));
             controls[1].enter(Phase::Abort);
             // Shutting down the listening socket or the connection ends the server.
-            let _ = bitcost_sys::socket::shutdown(&handle);
+            let _ = rustix::net::shutdown(&handle, rustix::net::Shutdown::Both);
             drop(handle);
             drop(server.join().expect("no panic"));
             let error = client.join().expect("no panic").err();
@@ -181,7 +181,7 @@ fn abort_ends_both_endpoints_within_two_transactions() {
             let before = controls.each_ref().map(total_messages);
             for (control, handle) in controls.iter().zip(&handles) {
                 control.enter(Phase::Abort);
-                let _ = bitcost_sys::socket::shutdown(handle);
+                let _ = rustix::net::shutdown(handle, rustix::net::Shutdown::Both);
             }
             for end in running {
                 drop(end.join().expect("no panic"));

@@ -1,9 +1,12 @@
 //! `bitcost lab up --detach`: the lab is kept by a process in a separate session.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 use std::process::{Command, Stdio};
 
-use bitcost_sys::process::{OWN_PROGRAM, leave_session, silence_outputs};
+use bitcost_sys::process::OWN_PROGRAM;
+use rustix::process::setsid;
+use rustix::stdio::{dup2_stderr, dup2_stdout};
 
 use crate::failure::Failure;
 use crate::output;
@@ -41,13 +44,18 @@ pub fn start() -> Result<(), Failure> {
 
 /// Leaves the session of the terminal, so that neither Ctrl-C nor its end reaches the lab.
 pub fn leave() -> Result<(), Failure> {
-    leave_session().map_err(|error| {
+    let left = setsid().map(drop);
+    left.map_err(|error| {
         Failure::Environment(format!("cannot leave the terminal's session: {error}"))
     })
 }
 
 /// Lets go of both outputs, whose readers would otherwise wait for the end of the lab.
 pub fn let_go() -> Result<(), Failure> {
-    silence_outputs()
-        .map_err(|error| Failure::Environment(format!("cannot open /dev/null: {error}")))
+    let silenced = || {
+        let null = File::options().write(true).open("/dev/null")?;
+        dup2_stdout(&null)?;
+        Ok::<_, io::Error>(dup2_stderr(&null)?)
+    };
+    silenced().map_err(|error| Failure::Environment(format!("cannot open /dev/null: {error}")))
 }

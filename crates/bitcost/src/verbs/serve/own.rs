@@ -16,7 +16,7 @@ use bitcost_service::link::Link;
 use bitcost_service::{FRONT_VERB, OwnKey, Service, confined, front_of};
 use bitcost_sys::netlink::Rtnl;
 use bitcost_sys::privileges::NOBODY;
-use bitcost_sys::process::{OWN_PROGRAM, effective_uid, host_name};
+use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
 
 use super::listening::At;
 use super::log::Log;
@@ -146,8 +146,13 @@ fn own_host() -> String {
     };
     let all = records.unwrap_or_default().into_iter();
     let mut own = all.map(|record| record.address).filter(is_reached);
-    own.next()
-        .map_or_else(host_name, |address| address.to_string())
+    let name = || {
+        rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned()
+    };
+    own.next().map_or_else(name, |address| address.to_string())
 }
 
 /// Says where it listens, and prints the link.
