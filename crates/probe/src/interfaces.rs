@@ -3,37 +3,18 @@
 use bitcost_model::counters::Interface;
 
 use crate::read::Kept;
-use crate::source::{Source, Target, inside, source};
+use crate::source::{Source, Target, hops, source};
 
-struct Hop {
-    node: Option<String>,
-    file: Kept,
-    /// The only interface to report; absent for all but loopback.
-    device: Option<String>,
-}
-
-/// Opens the file of this namespace and of every node on the path. It belongs to the namespace in which it was opened.
+/// Opens the file of this namespace and of every node on the path. It belongs to the namespace in which it was opened. The
+/// endpoint's interface is reported, and those of nodes but loopback.
 pub fn open(target: &Target) -> Option<Source> {
-    let dev = || Kept::open("/proc/thread-self/net/dev");
-    let own = dev().map(|file| Hop {
-        node: None,
-        file,
-        device: Some(target.device.clone()),
-    });
-    let between = target.between.nodes.iter().map(|node| {
-        Some(Hop {
-            node: Some(node.name.clone()),
-            file: inside(&node.namespace, dev)?,
-            device: None,
-        })
-    });
-    let mut hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
-    hops.first()?;
+    let own = target.device.clone();
+    let mut hops = hops(target, |_| Kept::open("/proc/thread-self/net/dev"))?;
     source(move |sample, _| {
-        for Hop { node, file, device } in &mut hops {
-            let is_reported = |found: &Interface| match device {
-                Some(device) => found.device == *device,
-                None => found.device != "lo",
+        for (node, file) in &mut hops {
+            let is_reported = |found: &Interface| match node {
+                None => found.device == own,
+                Some(_) => found.device != "lo",
             };
             let found = file.text().map(parse).unwrap_or_default().into_iter();
             let reported = found.filter(is_reported).map(|found| Interface {

@@ -5,46 +5,30 @@ use std::collections::BTreeMap;
 use bitcost_model::counters::Queue;
 use bitcost_sys::netlink::{Qdisc, ROOT, Rtnl};
 
-use crate::source::{Source, Target, inside, source};
+use crate::source::{Source, Target, hops, source};
 
 /// The kind of qdisc of devices that send at once.
 const NO_QUEUE: &str = "noqueue";
 
-struct Hop {
-    node: Option<String>,
-    rtnl: Rtnl,
-    devices: BTreeMap<u32, String>,
-}
-
 pub fn open(target: &Target) -> Option<Source> {
-    let own = hop(None, |name| name == target.device);
-    let between = target.between.nodes.iter();
-    let between =
-        between.map(|node| inside(&node.namespace, || hop(Some(node.name.clone()), |_| true)));
-    let mut hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
-    hops.first()?;
+    let mut hops = hops(target, opened)?;
     source(move |sample, _| {
-        for hop in &mut hops {
-            let found = hop.rtnl.all_qdiscs().unwrap_or_default();
+        for (node, (rtnl, devices)) in &mut hops {
+            let found = rtnl.all_qdiscs().unwrap_or_default();
             let queues = found.into_iter().filter(|found| found.kind != NO_QUEUE);
-            let reported = queues.filter_map(|found| queue(&hop.node, &hop.devices, found));
+            let reported = queues.filter_map(|found| queue(node, devices, found));
             sample.queues.extend(reported);
         }
     })
 }
 
-fn hop(node: Option<String>, is_told: impl Fn(&str) -> bool) -> Option<Hop> {
+/// A connection, and the names of the interfaces that are reported: the one that is named, or all.
+fn opened(only: Option<&str>) -> Option<(Rtnl, BTreeMap<u32, String>)> {
     let mut rtnl = Rtnl::open().ok()?;
-    let links = rtnl
-        .links()
-        .ok()?
-        .into_iter()
-        .filter(|link| is_told(&link.name));
-    Some(Hop {
-        node,
-        rtnl,
-        devices: links.map(|link| (link.index, link.name)).collect(),
-    })
+    let links = rtnl.links().ok()?.into_iter();
+    let links = links.filter(|link| only.is_none_or(|only| link.name == only));
+    let devices = links.map(|link| (link.index, link.name)).collect();
+    Some((rtnl, devices))
 }
 
 /// The counters, if they belong to one of these interfaces.

@@ -1,10 +1,12 @@
 //! The common parts of all probes: their target, when they are read, and where their counters go.
 
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use bitcost_model::record::{Sample, TcpInfo, ThreadKind};
+use bitcost_sys::namespace::inside;
 
 use crate::softirq_timer::SoftirqTimer;
 
@@ -93,12 +95,21 @@ pub struct Target {
     pub softirqs: Option<Rc<SoftirqTimer>>,
 }
 
-/// Opens something in another network namespace, which it then belongs to: a file of
-/// `/proc/thread-self/net`, or a socket. Absent if the namespace cannot be entered.
-pub(crate) fn inside<T: Send>(
-    namespace: &Path,
-    open: impl FnOnce() -> Option<T> + Send,
-) -> Option<T> {
-    let namespace = std::fs::File::open(namespace).ok()?;
-    bitcost_sys::namespace::inside(namespace.as_fd(), open).ok()?
+/// Something opened in this namespace, and in that of each node on the path, which has a name.
+pub(crate) type Hop<T> = (Option<String>, T);
+
+/// Opens something in this namespace, for which it is given the endpoint's interface, and in those of the nodes on the path, to
+/// which it then belongs: a file of `/proc/thread-self/net`, or a socket. Absent if it can be had nowhere.
+pub(crate) fn hops<T: Send>(
+    target: &Target,
+    open: impl Fn(Option<&str>) -> Option<T> + Sync,
+) -> Option<Vec<Hop<T>>> {
+    let own = open(Some(&target.device)).map(|opened| (None, opened));
+    let between = target.between.nodes.iter().filter_map(|node| {
+        let namespace = File::open(&node.namespace).ok()?;
+        let opened = inside(namespace.as_fd(), || open(None)).ok()??;
+        Some((Some(node.name.clone()), opened))
+    });
+    let hops: Vec<_> = own.into_iter().chain(between).collect();
+    (!hops.is_empty()).then_some(hops)
 }
