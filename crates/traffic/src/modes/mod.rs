@@ -9,8 +9,8 @@ mod tcp_writev;
 mod udp_gso;
 
 use std::io;
-use std::net::{Shutdown, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::modes::{MODES, Mode, setting};
@@ -61,7 +61,7 @@ const FAST: &[Row] = fast! {
 pub fn made(
     run: &Run,
     end: Role,
-    socket: impl Into<Socket>,
+    socket: impl Into<OwnedFd>,
     mut in_effect: Vec<InEffect>,
     plain: Prepare,
 ) -> Result<Made, TrafficError> {
@@ -157,34 +157,8 @@ impl Row {
     }
 }
 
-pub enum Socket {
-    Tcp(TcpStream),
-    Udp(UdpSocket),
-}
-
-impl From<TcpStream> for Socket {
-    fn from(stream: TcpStream) -> Socket {
-        Socket::Tcp(stream)
-    }
-}
-
-impl From<UdpSocket> for Socket {
-    fn from(socket: UdpSocket) -> Socket {
-        Socket::Udp(socket)
-    }
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Socket::Tcp(stream) => stream.as_fd(),
-            Socket::Udp(socket) => socket.as_fd(),
-        }
-    }
-}
-
 struct StreamEnd {
-    socket: Socket,
+    socket: OwnedFd,
     asked: Asked,
     peer: Peer,
     pacer: Option<Pacer>,
@@ -200,18 +174,19 @@ impl Traffic for StreamEnd {
         };
         let moved = self.mover.run(on);
         moved.map_err(|error| self.asked.refused(error.into()))?;
-        let Socket::Tcp(stream) = &mut self.socket else {
+        if self.asked.conditions.workload.is_datagram() {
             return Ok(());
-        };
-        match (self.asked.end, self.peer) {
-            (Role::Sender, _) if control.phase() == Phase::Abort => return Ok(()),
-            (Role::Sender, Peer::Bitcost) => tcp::close_gracefully(stream),
-            (Role::Sender, Peer::Iperf3) => tcp::await_acknowledged(stream),
+        }
+        let stream = self.socket.try_clone().map(TcpStream::from);
+        let ended = stream.and_then(|mut stream| match (self.asked.end, self.peer) {
+            (Role::Sender, _) if control.phase() == Phase::Abort => Ok(()),
+            (Role::Sender, Peer::Bitcost) => tcp::close_gracefully(&mut stream),
+            (Role::Sender, Peer::Iperf3) => tcp::await_acknowledged(&stream),
             (Role::Receiver, Peer::Bitcost) => stream.shutdown(Shutdown::Write),
             // It closes a connection of whose acknowledgement it does not wait.
-            (Role::Receiver, Peer::Iperf3) => return Ok(()),
-        }
-        .map_err(TrafficError::system("end the connection"))
+            (Role::Receiver, Peer::Iperf3) => Ok(()),
+        });
+        ended.map_err(TrafficError::system("end the connection"))
     }
 
     fn outcome(&self, sent: Sent) -> FlowRecord {
