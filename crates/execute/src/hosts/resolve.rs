@@ -1,9 +1,9 @@
 //! The addresses of a host name, as this machine's resolver gives them.
 //!
-//! A statically linked C library cannot load the modules that `/etc/nsswitch.conf` may name, so a
-//! static bitcost asks the system's own `getent` (getent(1)), which can.
+//! A statically linked C library, as the packages have it, cannot load the modules that
+//! `/etc/nsswitch.conf` may name, so the system's own `getent` (getent(1)) is asked, which can.
 
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
 use bitcost_model::place::IpVersion;
@@ -35,28 +35,13 @@ fn addresses(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
         let name = harmless(name);
         return Err(Unavailable(format!("`{name}` is not a host name")));
     }
-    if cfg!(target_feature = "crt-static") {
-        by_getent(name)
-    } else {
-        by_library(name)
-    }
-}
-
-fn by_library(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
-    let found = (name, 0)
-        .to_socket_addrs()
-        .map_err(|error| Unavailable(error.to_string()))?;
-    Ok(found.map(|address| address.ip()).collect())
-}
-
-fn by_getent(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
     let asked = Command::new("getent")
         .args(["ahosts", name])
         .stdin(Stdio::null())
         .output();
     let output = asked.map_err(|error| {
         Unavailable(format!(
-            "this static bitcost resolves names with getent, which cannot be started: {error}"
+            "names are resolved by getent, which cannot be started: {error}"
         ))
     })?;
     match output.status.code() {
@@ -126,24 +111,22 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_know_the_loopback() {
+    fn the_loopback_is_known() {
         // A root folder without /etc/hosts names no host.
         let hosts = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
         let is_named = hosts.contains("localhost");
         let name = if is_named { "localhost" } else { "127.0.0.1" };
-        for way in [by_library, by_getent] {
-            let found = way(name).expect("the loopback has an address");
-            assert!(
-                !found.is_empty() && found.iter().all(IpAddr::is_loopback),
-                "{found:?}"
-            );
-        }
+        let found = addresses(name).expect("the loopback has an address");
+        assert!(
+            !found.is_empty() && found.iter().all(IpAddr::is_loopback),
+            "{found:?}"
+        );
     }
 
     #[test]
     fn what_is_no_host_name_is_an_error_in_words() {
         assert_eq!(
-            by_getent("no host name"),
+            addresses("no host name"),
             Err(Unavailable("getent ahosts does not find it".to_owned()))
         );
     }
