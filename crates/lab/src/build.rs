@@ -56,12 +56,9 @@ pub(crate) fn build(
             _ => make_link(link, &namespaces)?,
         }
     }
-    for end in topology.ends() {
-        in_node(&namespaces, &end.node, || configure(end))?;
-    }
     let mut devices = Devices::new();
     for end in topology.ends() {
-        let given = in_node(&namespaces, &end.node, || address(end))?;
+        let given = in_node(&namespaces, &end.node, || configure(end))?;
         let inline = NapiState::Inline { reason: None };
         devices.insert((&end.node, &end.device), (given, inline));
     }
@@ -324,21 +321,15 @@ fn make_link(link: &Link, namespaces: &Namespaces) -> Result<(), LabError> {
     })
 }
 
-fn configure(end: &End) -> Result<(), LabError> {
+/// Sets a device up and gives it its addresses, those of IPv6 only if the kernel supports IPv6. Returns those that it has.
+fn configure(end: &End) -> Result<Vec<IpAddr>, LabError> {
     if end.gro_off {
         node::set_features(&end.device, [("rx-gro".to_owned(), false)].into())
             .map_err(LabError::happened)?;
     }
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(&end.device)?;
-    Ok(rtnl.set_up(link.index, true)?)
-}
-
-/// Adds the addresses of a device; IPv6 addresses only if the kernel supports IPv6. Returns those
-/// that were added.
-fn address(end: &End) -> Result<Vec<IpAddr>, LabError> {
-    let mut rtnl = Rtnl::open()?;
-    let link = rtnl.link(&end.device)?;
+    rtnl.set_up(link.index, true)?;
     let mut given = Vec::new();
     for address in &end.addresses {
         match rtnl.add_address(link.index, address.ip, address.prefix_length) {
