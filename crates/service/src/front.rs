@@ -9,13 +9,14 @@ use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bitcost_sys::privileges::{close_inherited, limit_resources};
+use bitcost_sys::process::close_inherited;
 use bitcost_sys::seccomp::Also;
+use rustix::process::Resource;
 use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
 use serde::{Deserialize, Serialize};
 
-use crate::confine::confine;
+use crate::confine::{confine, limit};
 use crate::message::{OPENING_BYTES_MAX, frame, read_frame};
 use crate::relay::relay;
 use crate::stream::{Secure, Until};
@@ -71,7 +72,9 @@ const DESCRIPTORS_MAX: u64 = 16;
 pub fn main() -> io::Result<()> {
     // A kernel before Linux 5.9 leaves open what the service was given by what started it.
     let _ = close_inherited();
-    limit_resources(MEMORY_BYTES_MAX, DESCRIPTORS_MAX)?;
+    limit(Resource::Data, MEMORY_BYTES_MAX)?;
+    limit(Resource::Nofile, DESCRIPTORS_MAX)?;
+    limit(Resource::Fsize, 0)?;
     let socket = io::stdin().as_fd().try_clone_to_owned()?;
     let channel = Channel::from(io::stdout().as_fd().try_clone_to_owned()?);
     match confine(Also::Nothing) {

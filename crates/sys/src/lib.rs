@@ -16,7 +16,6 @@ mod outcome;
 pub mod packet;
 pub mod path_mtu;
 pub mod perf;
-pub mod privileges;
 pub mod process;
 pub mod seccomp;
 pub mod socket;

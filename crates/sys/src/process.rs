@@ -2,13 +2,14 @@
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, parent_id};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::namespace::{Kind, enter};
+use crate::outcome::checked;
 
 /// Has the kernel kill this process (SIGKILL) when the *thread* that started it ends.
 ///
@@ -18,7 +19,8 @@ use crate::namespace::{Kind, enter};
 /// Source: PR_SET_PDEATHSIG(2const).
 pub fn die_with_parent(expected_parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    if parent() == expected_parent {
+    // 0 where it is outside of this process's PID namespace (pid_namespaces(7)).
+    if parent_id() == expected_parent {
         Ok(())
     } else {
         Err(io::Error::from_raw_os_error(libc::ESRCH))
@@ -111,6 +113,18 @@ pub fn raise_open_files() -> io::Result<Option<u64>> {
     Ok(getrlimit(Resource::Nofile).current)
 }
 
+/// Closes all descriptors but the three standard ones (close_range(2), Linux 5.9): for a program that has just started and has
+/// opened none.
+///
+/// # Errors
+/// `ENOSYS` from an older kernel.
+pub fn close_inherited() -> io::Result<()> {
+    // SAFETY: the call takes numbers alone. A descriptor that Rust code owns is not meant by the contract above; were there one,
+    // its later use would be an error of the system call.
+    checked(unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) })?;
+    Ok(())
+}
+
 /// Waits until `file` is readable, its writers are gone, or `timeout` has passed.
 ///
 /// Returns whether there is data to read (or the end of the file). poll(2).
@@ -120,13 +134,6 @@ pub fn wait_readable(file: impl AsFd, timeout: std::time::Duration) -> io::Resul
     wait_ready(&mut files, Some(timeout))?;
     // A signal also ends the wait.
     Ok(!files[0].revents().is_empty())
-}
-
-/// Whether a file takes more, or has an error to say, now.
-pub fn is_writable(file: impl AsFd) -> bool {
-    use rustix::event::{PollFd, PollFlags};
-    let mut files = [PollFd::new(&file, PollFlags::OUT)];
-    wait_ready(&mut files, Some(Duration::ZERO)).is_ok_and(|ready| ready)
 }
 
 /// Reads a line from `file`, waiting at most `limit` for all of it.
@@ -151,35 +158,6 @@ pub fn read_line(file: &mut (impl Read + AsFd), limit: Duration) -> io::Result<S
         }
     }
     String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into())
-}
-
-/// A file that becomes readable when the process with this id has ended (pidfd_open(2), Linux 5.3).
-///
-/// # Errors
-/// `ESRCH` when there is no such process.
-pub fn watch(pid: u32) -> io::Result<OwnedFd> {
-    let pid = i32::try_from(pid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(rustix::process::pidfd_open(
-        pid,
-        rustix::process::PidfdFlags::empty(),
-    )?)
-}
-
-/// Kills a process that [`watch`] found (`SIGKILL`; pidfd_send_signal(2), Linux 5.1).
-///
-/// # Errors
-/// `ESRCH` when it has ended, `EPERM` when it belongs to another user.
-pub fn kill(watched: impl AsFd) -> io::Result<()> {
-    Ok(rustix::process::pidfd_send_signal(watched, Signal::KILL)?)
-}
-
-/// The process id of the parent, or of the process that adopted this one when the parent ended; 0 where it is outside of this
-/// process's PID namespace (getppid(2), pid_namespaces(7)).
-pub fn parent() -> u32 {
-    std::os::unix::process::parent_id()
 }
 
 /// Waits until one of `files` is readable or has ended, or until `timeout` has passed, which is false (ppoll(2)); absent:

@@ -15,8 +15,7 @@ use bitcost_iperf3::protocol::PORT;
 use bitcost_iperf3::server::Server;
 use bitcost_model::confinement::Rules;
 use bitcost_model::units::{parse_duration, parse_rate};
-use bitcost_service::confine::confine;
-use bitcost_sys::privileges::NOBODY;
+use bitcost_service::confine::{NOBODY, confine};
 use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::Also;
 

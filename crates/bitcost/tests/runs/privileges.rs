@@ -6,9 +6,9 @@
 use crate::bench::*;
 use std::net::TcpListener;
 
-use bitcost_service::confine::confine;
+use bitcost_service::confine::{NOBODY, confine};
+use bitcost_sys::landlock;
 use bitcost_sys::seccomp::Also;
-use bitcost_sys::{landlock, privileges};
 
 use crate::iperf3::Listening;
 use crate::service::{Service, bitcost, said};
@@ -54,7 +54,7 @@ fn has_other_users() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap();
     let covers = |line: &str| {
         let words: Vec<u64> = line.split_whitespace().flat_map(str::parse).collect();
-        words[0] + words[2] > u64::from(privileges::NOBODY)
+        words[0] + words[2] > u64::from(NOBODY)
     };
     map.lines().any(covers)
 }
@@ -190,7 +190,7 @@ pub fn try_confined(words: &[String]) {
     match by.as_str() {
         "all" => drop(confine(Also::Traffic).unwrap()),
         "landlock" => {
-            privileges::no_new_privileges().unwrap();
+            rustix::thread::set_no_new_privs(true).unwrap();
             match landlock::deny_all().unwrap() {
                 Some(version) => print!("{version}:"),
                 None => print!("none:"),

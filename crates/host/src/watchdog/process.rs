@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use bitcost_sys::files::open_regular;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::{Answer, Message, Setup};
 use crate::change::Outcome;
@@ -37,9 +39,10 @@ pub fn main() -> ExitCode {
 fn watch() -> io::Result<()> {
     let input = lines();
     let setup: Setup = serde_json::from_str(&input.recv().unwrap_or_default())?;
-    let agent = bitcost_sys::process::watch(setup.agent_pid)?;
+    let agent = Pid::from_raw(setup.agent_pid.cast_signed()).ok_or(io::ErrorKind::InvalidInput)?;
+    let agent = pidfd_open(agent, PidfdFlags::empty())?;
     // The agent exited before it was watched: its process id may belong to another process by now.
-    if bitcost_sys::process::parent() != setup.agent_pid {
+    if parent_id() != setup.agent_pid {
         return Ok(());
     }
     let mut journal = match open(&setup) {
@@ -49,7 +52,7 @@ fn watch() -> io::Result<()> {
     let lease = Duration::from_millis(setup.lease_ms);
     if record(&mut journal, &input, lease) == RecvTimeoutError::Timeout {
         // This fails only when it has exited since.
-        let _ = bitcost_sys::process::kill(&agent);
+        let _ = pidfd_send_signal(&agent, Signal::KILL);
     }
     let pending = journal.pending();
     if !pending.is_empty() {

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use bitcost_model::client_event::ClientEvent;
 use bitcost_model::harmless;
 use bitcost_model::units::counted;
-use bitcost_sys::process::is_writable;
+use bitcost_sys::process::wait_ready;
+use rustix::event::{PollFd, PollFlags};
 
 use crate::failure::Failure;
 
@@ -105,7 +106,8 @@ impl Log {
 
 fn line(mut file: &File, text: &str) {
     let line: String = text.chars().take(LETTERS_MAX).chain(['\n']).collect();
-    if is_writable(file) {
+    let mut files = [PollFd::new(&file, PollFlags::OUT)];
+    if wait_ready(&mut files, Some(Duration::ZERO)).is_ok_and(|ready| ready) {
         let _ = file.write_all(line.as_bytes());
     }
 }

@@ -11,11 +11,10 @@ use bitcost_host::KNOBS;
 use bitcost_model::confinement::{Confinement, Rules};
 use bitcost_model::host_settings::STRESS;
 use bitcost_service::address::{HostPort, PORT};
-use bitcost_service::confine::give_up_rights;
+use bitcost_service::confine::{NOBODY, give_up_rights};
 use bitcost_service::link::Link;
 use bitcost_service::{FRONT_VERB, OwnKey, Service, confined, front_of};
 use bitcost_sys::netlink::Rtnl;
-use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::{OWN_PROGRAM, effective_uid};
 
 use super::listening::At;
