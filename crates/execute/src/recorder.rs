@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
-use bitcost_analysis::summary::{precision_after, summarized_cells};
+use bitcost_analysis::summary::precision_after;
 use bitcost_controller::{ControllerError, Ending, Session, Sink};
 use bitcost_model::Unavailable;
 use bitcost_model::event::{Event, FORMAT};
@@ -35,7 +35,6 @@ pub struct Recorder<'a> {
     target: Target,
     /// Takes each event once, when it is written.
     reader: Reader,
-    findings: Option<Findings>,
     progress: &'a mut dyn Progress,
 }
 
@@ -44,7 +43,6 @@ impl<'a> Recorder<'a> {
         Recorder {
             target,
             reader: Reader::default(),
-            findings: None,
             progress,
         }
     }
@@ -113,22 +111,6 @@ impl<'a> Recorder<'a> {
         Ok(precision.reached)
     }
 
-    /// Takes the last event, finds what the runs show, and writes their figures into a log on disk
-    /// before it. Nothing is written where no run has figures.
-    fn summarize(&mut self, last: &Event) -> Result<(), ExecuteError> {
-        if self.target.folder().is_none() {
-            return Ok(());
-        }
-        self.reader.take(0, last);
-        let findings = self.find()?;
-        let cells = summarized_cells(&findings.summary);
-        self.findings = Some(findings);
-        if cells.iter().any(|cell| !cell.figures.is_empty()) {
-            self.record(&Event::Summarized { cells })?;
-        }
-        Ok(())
-    }
-
     fn find(&mut self) -> Result<Findings, ExecuteError> {
         self.target.findings(std::mem::take(&mut self.reader))
     }
@@ -185,25 +167,14 @@ impl<'a> Recorder<'a> {
     ) -> (Executed, Target) {
         let recorder = RefCell::new(self);
         let mut sink = |event| {
-            let mut recorder = recorder.borrow_mut();
-            if matches!(event, Event::ExecutionEnded { .. }) {
-                recorder
-                    .summarize(&event)
-                    .map_err(|error| Unavailable(error.to_string()))?;
-            }
-            recorder
-                .record(&event)
-                .map_err(|error| Unavailable(error.to_string()))
+            let recorded = recorder.borrow_mut().record(&event);
+            recorded.map_err(|error| Unavailable(error.to_string()))
         };
         let ending = make(&mut sink, &recorder);
         let mut recorder = recorder.into_inner();
-        let findings = match recorder.findings.take() {
-            Some(found) => Ok(found),
-            None => recorder.find(),
-        };
         let executed = Executed {
             folder: recorder.target.folder().map(Path::to_owned),
-            findings,
+            findings: recorder.find(),
             ending: ending.map_err(ExecuteError::from),
         };
         (executed, recorder.target)

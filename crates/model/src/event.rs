@@ -1,6 +1,5 @@
 //! The lines of an execution's log: each is written once, in order, and never changed.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -13,7 +12,7 @@ use crate::machine::HostDescription;
 use crate::plan::Plan;
 use crate::record::{EndpointRecord, Role, Sample};
 use crate::search::{Decision, Trial};
-use crate::study::{LabSpec, Label};
+use crate::study::LabSpec;
 
 /// Version of the log format; a reader refuses every other one.
 pub const FORMAT: u32 = 1;
@@ -130,29 +129,6 @@ pub struct NamedHost {
     pub place: String,
     /// Its interface; absent: that of its route to the other host.
     pub device: Option<String>,
-}
-
-/// A median over the runs of a cell, with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SummarizedFigure {
-    pub median: f64,
-    /// The lower bound; absent where the runs say nothing about the spread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low: Option<f64>,
-    /// The upper bound; absent where the runs say nothing about the spread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-}
-
-/// The figures of a cell, as the version of bitcost that made its runs computed them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SummarizedCell {
-    pub levels: BTreeMap<String, Label>,
-    /// Number of runs that the figures come from.
-    pub runs: usize,
-    /// Figure by the name of the metric.
-    #[serde(flatten)]
-    pub figures: BTreeMap<String, SummarizedFigure>,
 }
 
 /// One line of the log.
@@ -280,11 +256,5 @@ pub enum Event {
         /// tried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         enough_blocks: Option<u32>,
-    },
-    /// The figures of all runs, before the end of an execution that was not interrupted, for programs that read the log as JSON. Nothing in bitcost
-    /// reads them: every figure is computed from the records.
-    Summarized {
-        /// The cells of the plan, in order.
-        cells: Vec<SummarizedCell>,
     },
 }

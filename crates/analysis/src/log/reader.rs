@@ -172,7 +172,6 @@ impl Log {
             Event::ExecutionBegan { .. }
             | Event::Tried { .. }
             | Event::Resumed { .. }
-            | Event::Summarized { .. }
             | Event::Progress { .. }
             | Event::Reconnecting { .. } => {}
         }

@@ -8,7 +8,6 @@ mod improvement;
 mod known;
 mod precision;
 mod shown;
-mod summarized;
 
 pub use answered::Answered;
 pub(crate) use build::complete;
@@ -18,4 +17,3 @@ pub use improvement::ImprovementSummary;
 pub use known::{Note, Summary};
 pub use precision::{Goal, Missing, Precision, width_pct};
 pub use shown::{measured, shown_metrics, tabled_metrics};
-pub use summarized::summarized_cells;

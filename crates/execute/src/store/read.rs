@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::LogPlace;
 use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{
-    EndpointDescription, Event, FORMAT, NamedHosts, Stored, SummarizedCell,
-};
+use bitcost_model::event::{EndpointDescription, Event, FORMAT, NamedHosts, Stored};
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::ping::RttCheck;
 use bitcost_model::plan::Plan;
@@ -320,7 +318,6 @@ long! {
         run: u32, start_uncertainty_us: f64, sender: Box<EndpointRecord>, receiver: Box<EndpointRecord>
     }
     "run_imported" RunImported { run: u32, imported: Box<ImportedRun> }
-    "summarized" Summarized { cells: Vec<SummarizedCell> }
 }
 
 /// The number of the run whose result a line holds.
