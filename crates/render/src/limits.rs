@@ -1,6 +1,6 @@
 //! The answers of `bitcost limits`: the arithmetic as text.
 
-use bitcost_analysis::theory::{Bdp, Fragments, Goodput, Pacing, Point, Transport};
+use bitcost_analysis::theory::{Bdp, Fragments, Goodput, Point, Transport};
 
 use crate::block::Block;
 use crate::lines::Lines;
@@ -110,44 +110,6 @@ fn curve(goodput: &Goodput) -> Lines {
             .then_some("goodput, coalesced"),
     );
     Lines::new(header, points.iter().map(row))
-}
-
-/// The pacing rate of messages at a rate of user data.
-pub fn pacing_blocks(pacing: &Pacing) -> Vec<Block> {
-    let (message, wire) = (pacing.conditions.message_size_bytes, pacing.wire_bytes());
-    let (user, paced) = (pacing.rate_bps / 8, pacing.bytes_per_second());
-    let (messages, bits) = (pacing.messages_per_second(), pacing.bits_per_second());
-    let workload = pacing.conditions.workload.name();
-    let rows = [
-        (
-            "user data",
-            format!("{} = {user} byte/s", requested(pacing.rate_bps)),
-        ),
-        (
-            "messages",
-            format!("{user} ÷ {message} = {messages:.1} per second"),
-        ),
-        (
-            "message with headers",
-            format!("{message} + {} = {wire} B", wire - message),
-        ),
-        (
-            "pacing rate",
-            format!("{user} × {wire} ÷ {message} = {paced} byte/s"),
-        ),
-        (
-            "the same in bit/s",
-            format!("{bits:.0} bit/s, {}", rate(bits)),
-        ),
-    ];
-    let title = format!(
-        "{workload}, messages of {message} bytes, MTU {}",
-        pacing.mtu_bytes
-    );
-    let headers = "Headers are those that fq counts: Ethernet, IP and transport, without check sequence, preamble and gap. byte/s is what SO_MAX_PACING_RATE and netperf's -q take; tc's maxrate takes the bit/s.";
-    let mut blocks = named_values(title, &rows);
-    blocks.push(Block::words(headers));
-    blocks
 }
 
 pub fn bdp_blocks(bdp: &Bdp) -> Vec<Block> {

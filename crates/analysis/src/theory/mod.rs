@@ -1,12 +1,9 @@
-//! The most that a link can carry: header arithmetic, pacing rates, bandwidth-delay products. Pure
-//! functions.
+//! The most that a link can carry: header arithmetic, bandwidth-delay products. Pure functions.
 
 mod bdp;
 mod framing;
 mod goodput;
-mod pacing;
 
 pub use bdp::{Bdp, bdp_bytes};
 pub use framing::{Counted, Fragments, Framing, OnWire, Transport};
 pub use goodput::{Goodput, Point};
-pub use pacing::Pacing;

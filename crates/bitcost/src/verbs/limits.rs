@@ -1,15 +1,14 @@
-//! `bitcost limits`: theoretical limits: goodput of a link, pacing rates, bandwidth-delay products.
+//! `bitcost limits`: theoretical limits: goodput of a link, bandwidth-delay products.
 
 use std::time::Duration;
 
-use bitcost_analysis::theory::{Bdp, Counted, Framing, Goodput, Pacing, Transport};
+use bitcost_analysis::theory::{Bdp, Counted, Framing, Goodput, Transport};
 use bitcost_model::Invalid;
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::place::{IpVersion, Places};
+use bitcost_model::place::IpVersion;
 use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
 use bitcost_render::block::text;
 use bitcost_render::layout::NARROW;
-use bitcost_render::limits::{bdp_blocks, goodput_blocks, pacing_blocks};
+use bitcost_render::limits::{bdp_blocks, goodput_blocks};
 
 use crate::failure::Failure;
 use crate::output;
@@ -19,15 +18,13 @@ pub enum Question {
     /// Compute the maximum rate of user data over a link, with the header arithmetic and the curve
     /// over message sizes
     Goodput(GoodputArguments),
-    /// Compute the rate of a pacing queue that results in a given rate of user data
-    Pacing(PacingArguments),
     /// Compute the bandwidth-delay product
     Bdp(BdpArguments),
 }
 
 #[derive(clap::Args)]
 pub struct Path {
-    /// Rate of the link in bit/s, such as 2.5G; with `limits pacing`, rate of the user data
+    /// Rate of the link in bit/s, such as 2.5G
     #[arg(long, value_parser = parse_rate)]
     rate: u64,
     /// Maximum size of an IP packet, in bytes
@@ -61,21 +58,6 @@ pub struct GoodputArguments {
 }
 
 #[derive(clap::Args)]
-pub struct PacingArguments {
-    #[command(flatten)]
-    path: Path,
-    /// Message size, in bytes
-    #[arg(short = 'l', long, value_name = "BYTES", value_parser = bytes)]
-    message_size: u32,
-    /// Use UDP instead of TCP
-    #[arg(long)]
-    udp: bool,
-    /// IPv6
-    #[arg(long)]
-    ipv6: bool,
-}
-
-#[derive(clap::Args)]
 pub struct BdpArguments {
     #[command(flatten)]
     path: Path,
@@ -105,11 +87,6 @@ pub fn run(question: &Question) -> Result<(), Failure> {
             let goodput = goodput(arguments);
             goodput.check()?;
             goodput_blocks(&goodput)
-        }
-        Question::Pacing(arguments) => {
-            let pacing = pacing(arguments);
-            pacing.check()?;
-            pacing_blocks(&pacing)
         }
         Question::Bdp(BdpArguments { path, rtt }) => {
             let bdp = Bdp {
@@ -146,25 +123,5 @@ fn goodput(arguments: &GoodputArguments) -> Goodput {
         framing,
         rate_bps: arguments.path.rate,
         message_size_bytes: arguments.message_size,
-    }
-}
-
-fn pacing(arguments: &PacingArguments) -> Pacing {
-    let workload = match arguments.udp {
-        true => Workload::UdpStream,
-        false => Workload::TcpStream,
-    };
-    let places = Places {
-        ip_version: arguments.ipv6.then_some(IpVersion::V6),
-        ..Places::default()
-    };
-    Pacing {
-        conditions: Conditions {
-            message_size_bytes: arguments.message_size,
-            places,
-            ..Conditions::of(workload)
-        },
-        rate_bps: arguments.path.rate,
-        mtu_bytes: arguments.path.mtu,
     }
 }

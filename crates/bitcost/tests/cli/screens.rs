@@ -54,7 +54,6 @@ fn limits_show_their_arithmetic() {
         "limits goodput --rate 2.5G --mtu 1500",
         "limits goodput --rate 2.5G --mtu 9000",
         "limits goodput --rate 1G -l 20k --udp",
-        "limits pacing --rate 1G --message-size 1024 --udp",
         "limits bdp --rate 1G --rtt 20ms",
     ]));
 }
