@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::Invalid;
+use crate::framing::{Counted, Framing, Transport};
 use crate::host_settings::{HostSetting, SYSCTL};
 use crate::modes::Mode;
 use crate::place::IpVersion;
@@ -27,12 +28,6 @@ pub const IDLE_BASELINE_MAX: Duration = Duration::from_secs(1);
 /// Time after which an unanswered UDP request is given up.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// TCP's header without options, in bytes (RFC 9293).
-const TCP_HEADER: u32 = 20;
-
-/// UDP's header, in bytes (RFC 768).
-const UDP_HEADER: u32 = 8;
-
 impl Conditions {
     /// The version of IP that headers are counted by: the one asked for, or 4.
     pub fn ip_version(&self) -> IpVersion {
@@ -41,12 +36,24 @@ impl Conditions {
 
     /// Headers of IP and of the transport without options, in bytes.
     pub fn header_bytes(&self) -> u32 {
-        self.ip_version().header_bytes()
-            + if self.workload.is_datagram() {
-                UDP_HEADER
-            } else {
-                TCP_HEADER
-            }
+        let timestamps = match self.workload.is_datagram() {
+            true => 0,
+            false => TCP_TIMESTAMPS,
+        };
+        self.framing(0).packet_header_bytes() - timestamps
+    }
+
+    /// How messages are framed on a path of this MTU, by the bytes that queueing disciplines count.
+    pub fn framing(&self, mtu_bytes: u32) -> Framing {
+        let transport = match self.workload.is_datagram() {
+            true => Transport::Udp,
+            false => Transport::Tcp { timestamps: true },
+        };
+        Framing {
+            ip: self.ip_version(),
+            counted: Counted::Queue,
+            ..Framing::new(transport, mtu_bytes)
+        }
     }
 
     /// The conditions of one workload alone, with messages of a size that it can carry.
@@ -130,44 +137,15 @@ impl Conditions {
             })
     }
 
-    /// Bytes that a message takes on the wire with the headers that queueing disciplines count:
-    /// Ethernet 14, IPv4 20 or IPv6 40, UDP 8 or TCP 20 and timestamps 12 for each segment. A
-    /// datagram over the MTU is sent in IP fragments: each has the headers of Ethernet and IP, with
-    /// IPv6 8 bytes more.
+    /// Bytes that a message takes on the wire with the headers that queueing disciplines count. A datagram over the MTU is
+    /// sent in IP fragments.
     pub fn wire_bytes(&self, mtu_bytes: u32) -> u32 {
-        const ETHERNET: u32 = 14;
-        if self.workload.is_datagram() {
-            return self.datagram_wire_bytes(ETHERNET, mtu_bytes);
+        let mut framing = self.framing(mtu_bytes);
+        if let Some(segment) = self.segment_bytes() {
+            framing.mtu_bytes = segment.saturating_add(framing.packet_header_bytes());
         }
-        let segment = self
-            .segment_bytes()
-            .unwrap_or(mtu_bytes.saturating_sub(self.header_bytes() + TCP_TIMESTAMPS))
-            .max(1);
-        let segments = self.message_size_bytes.div_ceil(segment);
-        self.message_size_bytes + segments * (ETHERNET + self.header_bytes() + TCP_TIMESTAMPS)
-    }
-
-    fn datagram_wire_bytes(&self, ethernet: u32, mtu_bytes: u32) -> u32 {
-        let ip = self.ip_version().header_bytes();
-        let data = self.message_size_bytes + UDP_HEADER;
-        match self.fragments(self.message_size_bytes, mtu_bytes) {
-            None => data + ip + ethernet,
-            Some(count) => data + count * (self.fragment_header_bytes() + ethernet),
-        }
-    }
-
-    /// The header of IP of each fragment.
-    fn fragment_header_bytes(&self) -> u32 {
-        let ip = self.ip_version();
-        ip.header_bytes() + if ip == IpVersion::V6 { 8 } else { 0 }
-    }
-
-    /// The fragments of IP that carry a message of this size as a datagram; absent where it fits into one packet.
-    fn fragments(&self, message_bytes: u32, mtu_bytes: u32) -> Option<u32> {
-        // All but the last carry a multiple of 8 bytes.
-        let each = (mtu_bytes.saturating_sub(self.fragment_header_bytes()) / 8 * 8).max(8);
-        let is_whole = message_bytes.saturating_add(self.header_bytes()) <= mtu_bytes;
-        (!is_whole).then(|| (message_bytes + UDP_HEADER).div_ceil(each))
+        let message = framing.message(self.message_size_bytes);
+        u32::try_from(message.bytes).unwrap_or(u32::MAX)
     }
 
     /// What it means that messages do not fit into one packet of a path of this MTU, which a hop has, and the largest ones
@@ -178,12 +156,16 @@ impl Conditions {
             false => self.message_size_bytes,
         };
         let is_cut = self.workload.is_datagram() && self.send_mode != Mode::Gso;
-        let count = self.fragments(size, mtu_bytes).filter(|_| is_cut)?;
+        let framing = self.framing(mtu_bytes);
+        let count: u64 = framing.fragments(size).iter().map(|of| of.count).sum();
+        if !is_cut || count < 2 {
+            return None;
+        }
         let hop = hop.map_or(String::new(), |hop| format!(" at {hop}"));
         let words = format!(
             "messages of {size} bytes do not fit the path's MTU of {mtu_bytes} bytes{hop}: each datagram goes in {count} fragments, and the loss of one loses it"
         );
-        Some((words, mtu_bytes.saturating_sub(self.header_bytes())))
+        Some((words, framing.full_payload_bytes()))
     }
 
     /// What to do so that no message has more than these bytes.

@@ -17,6 +17,7 @@ pub mod counters;
 pub mod cpu_list;
 pub mod event;
 pub mod firewall;
+pub mod framing;
 mod harmless;
 pub mod host_settings;
 pub mod imported;

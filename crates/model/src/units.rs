@@ -12,6 +12,12 @@ pub fn bits_per_second(bytes: u64, seconds: f64) -> f64 {
     bytes as f64 * 8.0 / seconds
 }
 
+/// The bandwidth-delay product: rate × round-trip time, in whole bytes.
+pub fn bdp_bytes(rate_bps: u64, rtt: Duration) -> u64 {
+    let bit_ns = u128::from(rate_bps) * rtt.as_nanos();
+    u64::try_from((bit_ns + 4_000_000_000) / 8_000_000_000).unwrap_or(u64::MAX)
+}
+
 /// Units of time with the words for each, and their length in seconds.
 const TIMES: [(&[&str], f64); 6] = [
     (&["ns"], 1e-9),

@@ -1,6 +1,7 @@
 //! The answers of `bitcost limits`: the arithmetic as text.
 
-use bitcost_analysis::theory::{Bdp, Fragments, Goodput, Point, Transport};
+use bitcost_analysis::theory::{Bdp, Goodput, Point};
+use bitcost_model::framing::{Fragments, Transport};
 
 use crate::block::Block;
 use crate::lines::Lines;
@@ -48,7 +49,7 @@ pub fn goodput_blocks(goodput: &Goodput) -> Vec<Block> {
     let mtu = framing.mtu_bytes;
     let (frame, packet) = (framing.frame_bytes(), framing.packet_header_bytes());
     let (payload, wire) = (framing.full_payload_bytes(), framing.full().bytes);
-    let efficiency = 100.0 * goodput.efficiency();
+    let efficiency = 100.0 * framing.efficiency();
     let (most, packets) = (rate(goodput.goodput_bps()), goodput.packets_per_second());
     let headers = framing.headers().into_iter();
     let mut rows: Vec<_> = headers

@@ -8,7 +8,6 @@ use bitcost_model::study::LabSpec;
 use bitcost_model::topology::End;
 
 use crate::metrics::RunView;
-use crate::theory::{Counted, Framing, Transport};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlaceFacts {
@@ -46,17 +45,9 @@ impl PlaceFacts {
             Direction::Reverse => self.rates_bps[1]?,
             Direction::Both => self.rates_bps[0]? + self.rates_bps[1]?,
         };
-        let transport = match conditions.workload.is_datagram() {
-            true => Transport::Udp,
-            false => Transport::Tcp { timestamps: true },
-        };
-        let framing = Framing {
-            counted: Counted::Queue,
-            ..Framing::new(transport, self.mtu_bytes)
-        };
+        let framing = conditions.framing(self.mtu_bytes);
         framing.check().ok()?;
-        let share = f64::from(framing.full_payload_bytes()) / framing.full().bytes as f64;
-        Some(rate_bps as f64 * share)
+        Some(rate_bps as f64 * framing.efficiency())
     }
 
     /// A run of a cell as its formulas see it.

@@ -3,17 +3,11 @@
 use std::time::Duration;
 
 use bitcost_model::Invalid;
-
-use crate::theory::framing::{Framing, Transport};
+use bitcost_model::framing::{Framing, Transport};
+use bitcost_model::units::bdp_bytes;
 
 /// Most user data of one super-packet (`GSO_LEGACY_MAX_SIZE` of the kernel), in bytes.
 const SUPER_PACKET: u64 = 65_536;
-
-/// Rate × round-trip time, in whole bytes.
-pub fn bdp_bytes(rate_bps: u64, rtt: Duration) -> u64 {
-    let bit_ns = u128::from(rate_bps) * rtt.as_nanos();
-    u64::try_from((bit_ns + 4_000_000_000) / 8_000_000_000).unwrap_or(u64::MAX)
-}
 
 /// The path whose bandwidth-delay product is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The most user data that a link carries, and how that depends on the size of messages.
 
-use crate::theory::framing::{Fragments, Framing, OnWire, Transport};
 use bitcost_model::Invalid;
+use bitcost_model::framing::{Fragments, Framing, OnWire, Transport};
 
 /// Message sizes of the curve, in bytes: those of the paper's sweep and beyond.
 const SIZES: [u32; 17] = [
@@ -40,14 +40,9 @@ impl Goodput {
             .check_message(self.message_size_bytes.unwrap_or(1))
     }
 
-    /// User data in a full packet ÷ its bytes on the wire.
-    pub fn efficiency(&self) -> f64 {
-        f64::from(self.framing.full_payload_bytes()) / self.framing.full().bytes as f64
-    }
-
     /// The most user data per second, in full packets, in bit/s.
     pub fn goodput_bps(&self) -> f64 {
-        self.rate_bps as f64 * self.efficiency()
+        self.rate_bps as f64 * self.framing.efficiency()
     }
 
     /// Full packets per second at the link's rate.

@@ -1,6 +1,7 @@
 //! Known answers: those of the paper, of standards, and of the lab's text.
 
-use bitcost_analysis::theory::{Counted, Framing, Goodput, OnWire, Transport};
+use bitcost_analysis::theory::Goodput;
+use bitcost_model::framing::{Counted, Framing, OnWire, Transport};
 use bitcost_model::place::IpVersion;
 
 const TCP: Transport = Transport::Tcp { timestamps: true };
@@ -26,7 +27,7 @@ fn packet(bytes: u64) -> OnWire {
 
 #[test]
 fn efficiency_is_that_of_full_packets() {
-    let percent = |goodput: Goodput| (1e4 * goodput.efficiency()).round() / 1e2;
+    let percent = |goodput: Goodput| (1e4 * goodput.framing.efficiency()).round() / 1e2;
     assert_eq!(percent(link(TCP, 1500)), 94.15);
     assert_eq!(percent(link(TCP, 9000)), 99.0);
     assert_eq!(percent(link(Transport::Udp, 1500)), 95.71);

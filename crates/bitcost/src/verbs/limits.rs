@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use bitcost_analysis::theory::{Bdp, Counted, Framing, Goodput, Transport};
+use bitcost_analysis::theory::{Bdp, Goodput};
 use bitcost_model::Invalid;
+use bitcost_model::framing::{Counted, Framing, Transport};
 use bitcost_model::place::IpVersion;
 use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
 use bitcost_render::block::text;

@@ -68,7 +68,7 @@ impl Conditions {
             return Ok(());
         };
         let headers = self.header_bytes();
-        let room = mtu_bytes.saturating_sub(headers + TCP_TIMESTAMPS);
+        let room = self.framing(mtu_bytes).full_payload_bytes();
         if segment > room {
             return Err(Invalid(format!(
                 "an MSS of {segment} bytes does not fit the MTU of {mtu_bytes}; allowed: 88 to {room} (MTU less {headers} bytes of headers and {TCP_TIMESTAMPS} of timestamps)"
@@ -194,10 +194,9 @@ impl Conditions {
                 "search_for needs a search; allowed with: mode = \"auto\" (--mode auto)".to_owned(),
             ));
         }
-        let headers = self.header_bytes();
-        let room = mtu_bytes
-            .saturating_sub(headers)
-            .min(self.ip_version().udp_payload_max());
+        let framing = self.framing(mtu_bytes);
+        let headers = framing.packet_header_bytes();
+        let room = (framing.full_payload_bytes()).min(self.ip_version().udp_payload_max());
         if self.send_mode == Mode::Gso && self.message_size_bytes > room {
             return Err(Invalid(format!(
                 "send_mode `gso` makes one packet of each message, and {} bytes do not fit the MTU of {mtu_bytes}; allowed: 1 to {room} (MTU less {headers} bytes of headers), or another mode",

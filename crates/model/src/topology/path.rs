@@ -2,8 +2,10 @@
 //! product.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use super::{End, NodeKind, Topology};
+use crate::units::bdp_bytes;
 
 /// The path from one node to another with the fewest links.
 #[derive(Debug, Clone)]
@@ -103,7 +105,7 @@ impl Path<'_> {
     /// The bandwidth-delay product in bytes: rate × round trip; `None` where either is not
     /// requested.
     pub fn bdp_bytes(&self) -> Option<u64> {
-        let bits = u128::from(self.rate_bps()?) * u128::from(self.rtt_us()) / 1_000_000;
-        u64::try_from(bits / 8).ok().filter(|bytes| *bytes > 0)
+        let bytes = bdp_bytes(self.rate_bps()?, Duration::from_micros(self.rtt_us()));
+        Some(bytes).filter(|bytes| *bytes > 0)
     }
 }

@@ -24,9 +24,6 @@ const USUAL_DURATION: &str = "10s";
 const INTERLEAVED_DURATIONS: [&str; 2] = ["1s", "300ms"];
 const SHORT_BUDGET: Duration = Duration::from_secs(18);
 
-/// Bytes of a UDP and an IPv4 header (RFC 768, RFC 791).
-const UDP_HEADERS_BYTES: u32 = 28;
-
 /// The message of a UDP test with an iperf3 server, which fits into a packet of Ethernet.
 const ETHERNET_DATAGRAM_BYTES: u32 = 1460;
 
@@ -75,9 +72,10 @@ pub fn typed(
 /// The defaults of a test.
 fn defaults(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
     let workload = arguments.test;
-    let mut message = Conditions::of(workload).message_size_bytes;
+    let conditions = Conditions::of(workload);
+    let mut message = conditions.message_size_bytes;
     if workload.numbers_datagrams() {
-        message = message.min(mtu_bytes.saturating_sub(UDP_HEADERS_BYTES));
+        message = message.min(conditions.framing(mtu_bytes).full_payload_bytes());
     }
     if arguments.is_with_iperf3() && workload.numbers_datagrams() {
         message = ETHERNET_DATAGRAM_BYTES;

@@ -1,8 +1,8 @@
 //! The bytes around user data, from the preamble of a frame to the options of TCP.
 
-use bitcost_model::Invalid;
-use bitcost_model::conditions::TCP_TIMESTAMPS;
-use bitcost_model::place::IpVersion;
+use crate::Invalid;
+use crate::conditions::TCP_TIMESTAMPS;
+use crate::place::IpVersion;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -133,7 +133,7 @@ impl Framing {
 
     /// User data of the largest packet, in bytes.
     pub fn full_payload_bytes(&self) -> u32 {
-        self.mtu_bytes - self.packet_header_bytes()
+        self.mtu_bytes.saturating_sub(self.packet_header_bytes())
     }
 
     /// Bytes that an IP packet takes on the wire; a frame below the minimum is padded.
@@ -152,13 +152,18 @@ impl Framing {
         }
     }
 
+    /// User data in a full packet ÷ its bytes on the wire.
+    pub fn efficiency(&self) -> f64 {
+        f64::from(self.full_payload_bytes()) / self.full().bytes as f64
+    }
+
     /// A message sent alone: TCP cuts it into segments; UDP leaves that to IP, which cuts it into
     /// fragments.
     pub fn message(&self, size_bytes: u32) -> OnWire {
         let packets = match self.transport {
             Transport::Tcp { .. } => {
                 let header = self.packet_header_bytes();
-                cut(size_bytes, self.mtu_bytes - header, header)
+                cut(size_bytes, self.full_payload_bytes(), header)
             }
             Transport::Udp => self.fragments(size_bytes),
         };
@@ -172,8 +177,8 @@ impl Framing {
     /// The IP packets of a datagram: one packet, or fragments whose data is a multiple of 8 bytes except in the last
     /// (RFC 791, RFC 8200).
     pub fn fragments(&self, size_bytes: u32) -> Vec<Fragments> {
-        let (ip, data) = (self.ip.header_bytes(), size_bytes + UDP);
-        if ip + data <= self.mtu_bytes {
+        let (ip, data) = (self.ip.header_bytes(), size_bytes.saturating_add(UDP));
+        if data.saturating_add(ip) <= self.mtu_bytes {
             return vec![Fragments {
                 count: 1,
                 packet_bytes: ip + data,
@@ -183,7 +188,11 @@ impl Framing {
             IpVersion::V4 => ip,
             IpVersion::V6 => ip + IPV6_FRAGMENT,
         };
-        cut(data, (self.mtu_bytes - header) & !7, header)
+        cut(
+            data,
+            (self.mtu_bytes.saturating_sub(header) & !7).max(8),
+            header,
+        )
     }
 
     /// `TCP over IPv4 over Ethernet`.
@@ -230,6 +239,7 @@ impl Framing {
 }
 
 fn cut(data_bytes: u32, piece_bytes: u32, header_bytes: u32) -> Vec<Fragments> {
+    let piece_bytes = piece_bytes.max(1);
     let (whole, rest) = (data_bytes / piece_bytes, data_bytes % piece_bytes);
     let pieces = [(whole, piece_bytes), (u32::from(rest > 0), rest)];
     let pieces = pieces.map(|(count, bytes)| Fragments {
