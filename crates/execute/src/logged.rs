@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-use bitcost_analysis::log::{Reader, nothing_measured};
+use bitcost_analysis::log::{LogError, Reader, nothing_measured};
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::machine::HostDescription;
 use bitcost_model::plan::Plan;
@@ -96,10 +96,8 @@ impl Logged {
         checked.map_err(|error| usage(error.to_string()))?;
         let mut study = Study::parse_with(&format!("{name}.toml"), &text, lab_text.as_deref())
             .map_err(|error| ExecuteError::Usage(error.to_string()))?;
-        if let Some(what) = study.plan_difference(&plan) {
-            return Err(usage(format!(
-                "the plan in the log is not the one that its study and seed give: {what}"
-            )));
+        if !study.gives(&plan) {
+            return Err(usage(LogError::OtherPlan.to_string()));
         }
         if prepared.is_none() && !done.is_empty() {
             return Err(usage(

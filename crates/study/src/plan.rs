@@ -101,27 +101,16 @@ impl Study {
             .map_or(Ok(()), |mesh| mesh.check_runs(cells, blocks))
     }
 
-    /// The first run in which `plan` differs from the plan that this study gives with its seed and
-    /// lengths, in words.
-    pub fn plan_difference(&self, plan: &Plan) -> Option<String> {
+    /// Whether this study gives this plan with its seed and lengths.
+    pub fn gives(&self, plan: &Plan) -> bool {
         let Some(lengths) = plan.lengths else {
-            return Some("it has no lengths".to_owned());
+            return false;
         };
-        if let Err(Invalid(why)) = self.check_lengths(lengths) {
-            return Some(why);
+        if self.check_lengths(lengths).is_err() {
+            return false;
         }
         let given = self.plan(plan.seed, lengths);
-        let count = plan.runs.len().max(given.runs.len());
-        let different =
-            (0..count).find_map(|place| Some((place, run_difference(plan, &given, place)?)));
-        let of_no_run = || {
-            (plan.blocks != given.blocks || plan.cells != given.cells)
-                .then_some("its cells or blocks differ")
-        };
-        match different {
-            Some((place, words)) => Some(format!("run {} {words}", place + 1)),
-            None => of_no_run().map(str::to_owned),
-        }
+        plan.blocks == given.blocks && plan.cells == given.cells && plan.runs == given.runs
     }
 }
 
@@ -139,37 +128,6 @@ fn apply(lengths: Lengths, conditions: &mut Conditions) {
         let length = u64::from(conditions.duration_ms) * u64::from(percent) / 100;
         conditions.duration_ms = u32::try_from(length).unwrap_or(u32::MAX).max(1);
     }
-}
-
-/// The difference between the run at a place of this plan and of the given one.
-fn run_difference(plan: &Plan, given: &Plan, place: usize) -> Option<String> {
-    let of = |plan: &Plan| {
-        plan.runs
-            .get(place)
-            .and_then(|run| Some((*run, plan.cells.get(run.cell)?.clone())))
-    };
-    let (own, other) = match (of(plan), of(given)) {
-        (Some(own), Some(other)) if own == other => return None,
-        (None, None) if plan.runs.get(place) == given.runs.get(place) => return None,
-        (None, _) => return Some("is not there".to_owned()),
-        (Some(_), None) => return Some("is not among them".to_owned()),
-        (Some(own), Some(other)) => (own, other),
-    };
-    let (name, instead) = (own.1.name(), other.1.name());
-    if own.0 != other.0 || own.1.levels != other.1.levels {
-        return Some(format!("is `{name}` and would be `{instead}`"));
-    }
-    let fields = |cell: &Cell| serde_json::to_value(&cell.conditions).unwrap_or_default();
-    let (own, other) = (fields(&own.1), fields(&other.1));
-    let mut names = own.as_object()?.keys().chain(other.as_object()?.keys());
-    let field = names.find(|key| own.get(key) != other.get(key))?;
-    let [is, would_be] = [&own, &other].map(|of| {
-        let value = of.get(field);
-        value.map_or("absent".to_owned(), ToString::to_string)
-    });
-    Some(format!(
-        "(`{name}`) has {field} {is} and would have {would_be}"
-    ))
 }
 
 /// The numbers below `count` in an order drawn from the seed and the block.

@@ -16,10 +16,8 @@ pub enum LogError {
         "the log holds a second plan (`planned` event): which one its runs followed is unknown; remove the lines that do not belong to it"
     )]
     SecondPlan,
-    #[error(
-        "the plan in the log is not the one that its study and seed give: {0}; the log was changed"
-    )]
-    OtherPlan(String),
+    #[error("the plan in the log is not the one that its study and seed give; the log was changed")]
+    OtherPlan,
     #[error("the log holds a result of run {}, and its plan has {runs} runs: lines of another execution are among its own", run + 1)]
     UnknownRun {
         /// The run, from 0.
