@@ -142,32 +142,19 @@ pub struct TableTable {
     #[schemars(with = "Option<Vec<Metric>>", !default)]
     pub metrics: Vec<String>,
     /// A row that compares two levels of a factor.
-    pub improvement: Option<ImprovementTable>,
+    pub improvement: Option<Later<CompareTable>>,
 }
 
-/// How much better one level is than another.
+/// Two levels that are compared: in `[table]` by a row of ratios, in `[compare]` with verdicts.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "improvement of [table]")]
-pub struct ImprovementTable {
-    /// The factor.
-    pub factor: FactorName,
-    /// The level that is improved upon.
-    pub from: Level,
-    /// The level that improves.
-    pub to: Level,
-}
-
-/// Two levels whose difference is reported, with verdicts.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(title = "[compare]")]
+#[schemars(title = "[compare] and improvement of [table]")]
 pub struct CompareTable {
     /// The factor.
     pub factor: FactorName,
     /// The level that is the reference.
     pub old: Level,
-    /// The level whose change from the reference is reported.
+    /// The level that is compared with it.
     pub new: Level,
 }
 

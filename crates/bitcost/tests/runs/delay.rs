@@ -37,7 +37,7 @@ blocks = 1
 [table]
 rows = "queue"
 metrics = ["throughput_mbps", "emulator_dropped_packets"]
-improvement = { factor = "queue", from = "long", to = "short" }
+improvement = { factor = "queue", old = "long", new = "short" }
 "#;
 
 fn link_emulator_counters_are_recorded() {

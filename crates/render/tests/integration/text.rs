@@ -87,8 +87,8 @@ fn what_is_true_of_many_cells_is_said_once() {
 fn a_third_factor_has_a_table_per_level_and_its_improvement_one_more() {
     let third = "[[factor]]\nname = \"receiver_delay_us\"\nlevels = [0, 5]\n[run]";
     let study = STUDY.replace("[run]", third).replace(
-        "improvement = { factor = \"message_size_bytes\", from = 1024, to = 8192 }",
-        "improvement = { factor = \"receiver_delay_us\", from = 5, to = 0 }",
+        "improvement = { factor = \"message_size_bytes\", old = 1024, new = 8192 }",
+        "improvement = { factor = \"receiver_delay_us\", old = 5, new = 0 }",
     );
     let events = log(&study, 2, |cell, run| {
         let mut did = plain(cell, run);

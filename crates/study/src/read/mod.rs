@@ -366,7 +366,7 @@ mod tests {
         ],
         ["blocks = 5\n", "blocks = 0\n"],
         ["rows = \"message_size_bytes\"", "rows = \"message_size\""],
-        ["from = 1024, to = 8192", "from = 1024, to = 8193"],
+        ["old = 1024, new = 8192", "old = 1024, new = 8193"],
         ["between = [1, 8]", "betwen = [1, 8]"],
         ["\nat_least = 1.5", "\nat_least = \"much\""],
         ["throughput_mbps = 4805", "troughput_mbps = 4805"],

@@ -3,17 +3,17 @@
 use bitcost_model::study::Label;
 
 use super::checks::checks;
-use super::levels::{compared, label};
+use super::levels::label;
 use super::sentence::sentences;
 use crate::definition::{Compared, Expect, ExpectedCell, Factor, Study, TableSpec};
 use crate::forms::Number;
 use crate::picture::{Picture, PictureKind};
-use crate::tables::{CompareTable, ExpectTable, ImprovementTable, ReportTable, TableTable};
+use crate::tables::{CompareTable, ExpectTable, ReportTable, TableTable};
 use crate::toml::Node;
 
 /// Reads it into a study whose factors are known.
 pub fn shown(top: &Node, study: &mut Study) {
-    study.compare = top.get("compare").and_then(|node| compare(&node));
+    study.compare = top.get("compare").and_then(|node| compared(&node));
     let report = top.get("report");
     report.as_ref().and_then(Node::read::<ReportTable>);
     if let Some(table) = self::table(top, &study.factors) {
@@ -33,17 +33,24 @@ pub fn shown(top: &Node, study: &mut Study) {
     study.checks = checks(top);
 }
 
-/// Two levels of a factor; the report describes the change from one to the other.
-fn compare(node: &Node) -> Option<Compared> {
-    let CompareTable { factor, old, new } = node.read()?;
-    let two = compared(node, factor, [("old", old), ("new", new)])?;
-    if two.old == two.new {
+/// Two levels of a factor that differ.
+fn compared(node: &Node) -> Option<Compared> {
+    let table: CompareTable = node.read()?;
+    let factor = node.at("factor").factor(&table.factor.0)?;
+    let (old, new) = (table.old.0, table.new.0);
+    for (key, label) in [("old", &old), ("new", &new)] {
+        node.at(key).level(factor, label)?;
+    }
+    if old == new {
         return node.at("new").error(format!(
-            "`old` and `new` are both {}; allowed: two levels that differ",
-            two.new
+            "`old` and `new` are both {new}; allowed: two levels that differ"
         ));
     }
-    Some(two)
+    Some(Compared {
+        factor: table.factor.0,
+        old,
+        new,
+    })
 }
 
 fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
@@ -56,10 +63,6 @@ fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
         });
     };
     let table: TableTable = node.read()?;
-    let improvement = |two: ImprovementTable| {
-        let place = node.at("improvement");
-        compared(&place, two.factor, [("from", two.from), ("to", two.to)])
-    };
     let rows = table.rows.map_or(first, |rows| rows.0);
     let columns = table.columns.map(|columns| columns.0);
     if columns.as_ref() == Some(&rows) {
@@ -71,7 +74,7 @@ fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
         rows,
         columns,
         metrics: table.metrics,
-        improvement: table.improvement.and_then(improvement),
+        improvement: node.get("improvement").and_then(|node| compared(&node)),
     })
 }
 

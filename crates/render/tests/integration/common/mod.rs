@@ -62,7 +62,7 @@ blocks = 3
 rows = "message_size_bytes"
 columns = "transport"
 metrics = ["throughput_mbps", "send_service_demand_us_per_kib", "receive_service_demand_us_per_kib"]
-improvement = { factor = "message_size_bytes", from = 1024, to = 8192 }
+improvement = { factor = "message_size_bytes", old = 1024, new = 8192 }
 [expect]
 source = "A paper"
 [[expect.cell]]
