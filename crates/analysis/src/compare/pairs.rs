@@ -1,6 +1,6 @@
 //! Which cells are compared with which, and whether their blocks are the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::study::{Cell, Label};
@@ -10,9 +10,10 @@ use super::change::change_of;
 use super::found::{ComparedCell, Comparison, Unmatched};
 use super::matching::matched;
 use super::remarks::{host_sentences, machine_remark, run_remarks, setting_differences};
-use crate::cells::{CellSummary, RunRow};
+use crate::cells::RunRow;
 use crate::findings::Findings;
 use crate::metrics::Metric;
+use crate::summary::counterpart;
 
 /// Compares two sides, each of one execution or several, cell by cell. Cells correspond where no level
 /// known to both differs; those of the first old execution are compared.
@@ -125,47 +126,43 @@ pub fn within(
     threshold_pct: f64,
 ) -> Comparison {
     let Compared { factor, old, new } = compared;
-    let (cells, rows) = (&execution.summary.cells, execution.summary.used());
-    let of_level = |label: &Label| -> Vec<(Vec<(String, Label)>, usize)> {
-        let level = (factor.clone(), label.clone());
-        let of_level = cells.iter().enumerate();
-        let of_level = of_level.filter(|(_, cell)| cell.levels.contains(&level));
-        let others = |cell: &CellSummary| {
-            let others = cell.levels.iter().filter(|(name, _)| name != factor);
-            others.cloned().collect()
-        };
-        of_level
-            .map(|(place, cell)| (others(cell), place))
-            .collect()
-    };
-    let [olds, news] = [old, new].map(of_level);
+    let (summary, rows) = (&execution.summary, execution.summary.used());
     let mut comparison = Comparison {
         old: format!("{factor}={old}"),
         new: format!("{factor}={new}"),
-        same_blocks: !execution.summary.is_imported,
+        same_blocks: !summary.is_imported,
         is_within: true,
         threshold_pct,
         run_remarks: run_remarks(execution).into_iter().collect(),
         seconds: seconds(execution) / 2.0,
-        command_line: execution.summary.command_line.clone(),
+        command_line: summary.command_line.clone(),
         ..Comparison::default()
     };
-    for (is_old, here, there) in [(true, &olds, &news), (false, &news, &olds)] {
-        let there: BTreeSet<&Vec<_>> = there.iter().map(|(levels, _)| levels).collect();
-        let alone = here.iter().filter(|(levels, _)| !there.contains(levels));
-        comparison
-            .unmatched
-            .extend(alone.map(|(_, place)| Unmatched {
-                cell: cells[*place].name(),
-                is_old,
-            }));
-    }
-    let others: BTreeMap<Vec<_>, usize> = news.into_iter().collect();
-    let pair = |(levels, place): (Vec<_>, usize)| {
-        let [old, new] = [place, *others.get(&levels)?].map(|place| vec![rows[place].clone()]);
-        Some((levels, (old, new)))
+    let turned = Compared {
+        old: new.clone(),
+        new: old.clone(),
+        ..compared.clone()
     };
-    comparison.compare(olds.into_iter().filter_map(pair), metrics);
+    let mut pairs = Vec::new();
+    for (is_old, compared) in [(true, compared), (false, &turned)] {
+        for (place, cell) in summary.cells.iter().enumerate() {
+            let Some((levels, other)) = counterpart(compared, &cell.levels) else {
+                continue;
+            };
+            match summary.place(&other) {
+                Some(other) if is_old => {
+                    let [old, new] = [place, other].map(|place| vec![rows[place].clone()]);
+                    pairs.push((levels, (old, new)));
+                }
+                Some(_) => {}
+                None => comparison.unmatched.push(Unmatched {
+                    cell: cell.name(),
+                    is_old,
+                }),
+            }
+        }
+    }
+    comparison.compare(pairs.into_iter(), metrics);
     comparison.hold_together();
     comparison
 }

@@ -65,7 +65,7 @@ pub(super) fn improvements(
 
 /// The levels of the other factors, and the levels of the cell that is compared with the cell of
 /// these levels; absent where that is not at the old level.
-pub(super) fn counterpart(asked: &Compared, from: &Levels) -> Option<(Levels, Levels)> {
+pub(crate) fn counterpart(asked: &Compared, from: &Levels) -> Option<(Levels, Levels)> {
     let is_asked = |level: &&(String, Label)| level.0 == asked.factor;
     let (of_asked, others): (Vec<_>, Vec<_>) = from.iter().partition(is_asked);
     if !of_asked.iter().any(|(_, label)| *label == asked.old) {

@@ -131,7 +131,12 @@ impl Summary {
         cells.any(|cell| cell.figures.contains_key(name))
     }
 
+    /// The place of the cell with these levels.
+    pub(crate) fn place(&self, levels: &[(String, Label)]) -> Option<usize> {
+        self.places.index(&self.cells, levels)
+    }
+
     pub fn cell(&self, levels: &[(String, Label)]) -> Option<&CellSummary> {
-        self.cells.get(self.places.index(&self.cells, levels)?)
+        self.cells.get(self.place(levels)?)
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use build::complete;
 pub use build::precision_after;
 pub use curves::{LineOfCells, lines_along, numeric_factor};
 pub use improvement::ImprovementSummary;
+pub(crate) use improvement::counterpart;
 pub use known::{Note, Summary};
 pub use precision::{Goal, Missing, Precision, width_pct};
 pub use shown::{measured, shown_metrics, tabled_metrics};
