@@ -50,5 +50,5 @@ pub use definition::{Compared, Expect, ExpectedCell, Factor, LeaveOut, Level, St
 pub use error::StudyError;
 pub use picture::{Bars, Picture, PictureKind, Scale};
 pub use plan::shuffled;
-pub use schema::{markdown, study_schema};
+pub use schema::{schema_of, study_schema};
 pub use single::Single;

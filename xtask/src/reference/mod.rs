@@ -1,5 +1,6 @@
 //! `cargo xtask reference`: the pages of docs/reference, written from the tables of the code.
 
+mod keys;
 mod tables;
 
 use std::path::{Path, PathBuf};
@@ -73,10 +74,6 @@ fn pages(program: &Path) -> Result<[(&'static str, &'static str, String); 6]> {
             "`analysis::explain::LIMITERS`",
             tables::limiters(),
         ),
-        (
-            "study-keys.md",
-            "`study::tables`",
-            bitcost_study::markdown(),
-        ),
+        ("study-keys.md", "`study::tables`", keys::page()),
     ])
 }
