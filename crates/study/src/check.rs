@@ -23,22 +23,22 @@ pub struct Claim {
     pub at_most: Option<f64>,
 }
 
+/// A figure of the medians of one cell, or of two that name the same factors.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Figure {
-    Value(Levels),
-    /// One median ÷ another. Both sides name the same factors.
-    Ratio(Levels, Levels),
-    /// One median − another. Both sides name the same factors.
-    Difference(Levels, Levels),
+pub struct Figure {
+    pub kind: FigureKind,
+    pub sides: Vec<Levels>,
 }
 
-impl Figure {
-    pub fn key(&self) -> &'static str {
-        match self {
-            Figure::Value(_) => "value",
-            Figure::Ratio(..) => "ratio",
-            Figure::Difference(..) => "difference",
-        }
+bitcost_model::words! {
+    /// What a figure is, by its key in studies.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FigureKind {
+        Value = "value",
+        /// One median ÷ another.
+        Ratio = "ratio",
+        /// One median − another.
+        Difference = "difference",
     }
 }
 

@@ -108,7 +108,7 @@ fn claims(claim: &Claim, cells: &[CellRuns], seed: u64) -> Vec<ClaimSummary> {
         };
         ClaimSummary {
             metric: claim.metric.clone(),
-            figure: claim.figure.key(),
+            figure: claim.figure.kind.name(),
             of: figure::words(&claim.figure),
             levels,
             interval,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::levels::levels;
-use crate::check::{Check, Claim, Figure, Levels};
+use crate::check::{Check, Claim, Figure, FigureKind, Levels};
 use crate::tables::{Cell, CheckTable, ClaimTable};
 use crate::toml::Node;
 
@@ -45,19 +45,17 @@ fn bounds(node: &Node, claim: &ClaimTable) -> Option<(Option<f64>, Option<f64>)>
 }
 
 fn figure(node: &Node, claim: ClaimTable) -> Option<Figure> {
-    let two = |key: &str, sides| two(&node.at(key), sides);
-    match (claim.value, claim.ratio, claim.difference) {
-        (Some(of), None, None) => Some(Figure::Value(levels(of))),
-        (None, Some(sides), None) => two("ratio", sides).map(|(of, to)| Figure::Ratio(of, to)),
-        (None, None, Some(sides)) => {
-            two("difference", sides).map(|(of, to)| Figure::Difference(of, to))
-        }
-        _ => node.error("a claim has one of `value`, `ratio` and `difference`"),
-    }
+    let (kind, sides) = match (claim.value, claim.ratio, claim.difference) {
+        (Some(of), None, None) => (FigureKind::Value, vec![levels(of)]),
+        (None, Some(sides), None) => (FigureKind::Ratio, two(&node.at("ratio"), sides)?),
+        (None, None, Some(sides)) => (FigureKind::Difference, two(&node.at("difference"), sides)?),
+        _ => return node.error("a claim has one of `value`, `ratio` and `difference`"),
+    };
+    Some(Figure { kind, sides })
 }
 
 /// Both sides name the same factors, so that every other factor can be matched.
-fn two(place: &Node, sides: [Cell; 2]) -> Option<(Levels, Levels)> {
+fn two(place: &Node, sides: [Cell; 2]) -> Option<Vec<Levels>> {
     let [of, to] = sides.map(levels);
     let names = |levels: &Levels| {
         let names = levels.iter().map(|(factor, _)| factor.clone());
@@ -69,5 +67,5 @@ fn two(place: &Node, sides: [Cell; 2]) -> Option<(Levels, Levels)> {
             place.key
         ));
     }
-    Some((of, to))
+    Some(vec![of, to])
 }

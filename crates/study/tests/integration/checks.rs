@@ -2,7 +2,7 @@
 
 use bitcost_model::plan::{Lengths, Plan};
 use bitcost_model::study::Label;
-use bitcost_study::check::{Claim, Figure};
+use bitcost_study::check::{Claim, Figure, FigureKind};
 use bitcost_study::{Place, Study, Word};
 
 const TEXT: &str = r#"title = "Two factors"
@@ -115,7 +115,10 @@ fn a_claim_has_a_figure_and_bounds() {
     let level = |size| vec![("message_size_bytes".to_owned(), Label::Number(size))];
     let claim = Claim {
         metric: "throughput_mbps".into(),
-        figure: Figure::Ratio(level(400), level(100)),
+        figure: Figure {
+            kind: FigureKind::Ratio,
+            sides: vec![level(400), level(100)],
+        },
         at_least: Some(1.0),
         at_most: Some(4.0),
     };
