@@ -12,14 +12,17 @@ const RATIO_LEAST: f64 = 1.5;
 
 /// `the machine differed between runs: …`; absent where it did not.
 pub(crate) fn machine_caveat(cells: &[CellRuns]) -> Option<String> {
-    let trips = differing(cells, CORE_TO_CORE).map(|(least, most)| {
-        format!("the endpoints' CPUs were {least:.0} to {most:.0} ns from each other")
-    });
-    let loops = differing(cells, SPEED)
-        .map(|(least, most)| format!("the fixed loop took {least:.2} to {most:.2} µs"));
-    let told: Vec<String> = trips.into_iter().chain(loops).collect();
-    let words = format!("the machine differed between runs: {}", told.join(", and "));
-    (!told.is_empty()).then_some(words)
+    let words = machine_words(|metric| differing(cells, metric))?;
+    Some(format!("the machine differed between runs: {words}"))
+}
+
+/// The times that tell of the machine, where two of them differ.
+pub(crate) fn machine_words(two: impl Fn(&str) -> Option<(f64, f64)>) -> Option<String> {
+    let trips = two(CORE_TO_CORE)
+        .map(|(a, b)| format!("the endpoints' CPUs were {a:.0} to {b:.0} ns from each other"));
+    let loops = two(SPEED).map(|(a, b)| format!("the fixed loop took {a:.2} to {b:.2} µs"));
+    let words: Vec<String> = trips.into_iter().chain(loops).collect();
+    (!words.is_empty()).then(|| words.join(", and "))
 }
 
 /// The shortest and the longest time of this metric in the cell in which they are farthest apart; absent

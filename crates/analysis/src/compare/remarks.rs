@@ -6,9 +6,8 @@ use bitcost_model::units::counted;
 use serde_json::json;
 
 use super::differences::differences;
-use crate::cells::{RunRow, Status};
+use crate::cells::{RunRow, Status, machine_words};
 use crate::findings::Findings;
-use crate::metrics::{CORE_TO_CORE, SPEED};
 
 /// The most differences of the lab, and of each endpoint, that are listed.
 const LISTED: usize = 12;
@@ -107,28 +106,16 @@ pub(super) fn run_remarks(execution: &Findings) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}: {}", execution.name, parts.join("; ")))
 }
 
-/// `the machine differed: the endpoints' CPUs were 44 ns from each other in old and 190 ns in new`; absent where
-/// it did not, or was not measured on both sides.
-pub(super) fn machine_remark(names: [&str; 2], sides: [&[Findings]; 2]) -> Option<String> {
-    let means = |metric: &str| -> Option<[f64; 2]> {
-        let [old, new] = sides.map(|side| mean(side, metric));
-        let (old, new) = (old?, new?);
-        (old.max(new) >= RATIO_LEAST * old.min(new)).then_some([old, new])
-    };
-    let [old, new] = names;
-    let trips = means(CORE_TO_CORE).map(|[was, is]| {
-        format!(
-            "the endpoints' CPUs were {was:.0} ns from each other in {old} and {is:.0} ns in {new}"
-        )
-    });
-    let loops = means(SPEED).map(|[was, is]| {
-        format!("the fixed loop took {was:.2} µs in {old} and {is:.2} µs in {new}")
-    });
-    let found: Vec<String> = trips.into_iter().chain(loops).collect();
-    (!found.is_empty()).then(|| {
-        let differences = found.join(", and ");
-        format!("the machine differed, which may be the cause of changes: {differences}")
-    })
+/// What differed of the machine from one side to the other; absent where nothing did, or it was not measured on both sides.
+pub(super) fn machine_remark([old, new]: [&str; 2], sides: [&[Findings]; 2]) -> Option<String> {
+    let differences = machine_words(|metric| {
+        let [was, is] = sides.map(|side| mean(side, metric));
+        let (was, is) = (was?, is?);
+        (was.max(is) >= RATIO_LEAST * was.min(is)).then_some((was, is))
+    })?;
+    Some(format!(
+        "the machine differed from {old} to {new}, which may be the cause of changes: {differences}"
+    ))
 }
 
 /// The mean of a metric over the used runs of a side.
