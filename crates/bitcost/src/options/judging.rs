@@ -3,24 +3,18 @@
 use bitcost_analysis::compare::{Change, Comparison, THRESHOLD_PCT, Verdict};
 use bitcost_model::units::counted;
 
+use super::repeats::percent;
 use crate::failure::Failure;
 
 #[derive(clap::Args)]
 pub struct Judging {
     /// Smallest change that counts as better or worse, in per cent
-    #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
+    #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = percent)]
     pub threshold: f64,
     /// Exit with code 1 if a metric of any cell got worse, or if the new side lacks cells or values
     /// of the old one; with code 4 if the runs cannot tell
     #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
     pub fail_on: Option<String>,
-}
-
-/// Reads a threshold in per cent, with or without the sign `%`.
-pub fn threshold(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
-    let possible = number.filter(|number: &f64| (0.1..=100.0).contains(number));
-    possible.ok_or_else(|| format!("`{text}` is not a threshold; allowed: 0.1 to 100 (per cent)"))
 }
 
 impl Judging {

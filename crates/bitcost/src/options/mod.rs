@@ -12,4 +12,3 @@ pub mod repeats;
 pub mod run;
 pub mod settings;
 pub mod slow;
-pub mod whole;

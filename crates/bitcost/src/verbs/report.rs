@@ -10,7 +10,7 @@ use bitcost_render::html::page;
 
 use crate::failure::Failure;
 use crate::opened;
-use crate::options::judging::threshold;
+use crate::options::repeats::percent;
 use crate::output;
 
 #[derive(clap::Args)]
@@ -24,7 +24,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Smallest change that counts as better or worse where executions are compared, in per cent
-    #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
+    #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = percent)]
     threshold: f64,
 }
 

@@ -9,6 +9,7 @@ use bitcost_lab::registry::{Claim, Description, Outcome, Request};
 use bitcost_lab::{Host, Lab, Topology};
 use bitcost_model::Invalid;
 use bitcost_model::shaping::Shaping;
+use bitcost_model::topology::is_node_name;
 
 use super::detached;
 use crate::failure::Failure;
@@ -56,10 +57,7 @@ fn parse_name(text: &str) -> Result<String, String> {
 }
 
 fn is_name(text: &str) -> bool {
-    (1..=NAME_MAX).contains(&text.len())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    text.len() <= NAME_MAX && is_node_name(text)
 }
 
 /// Builds the lab and keeps it until a signal, `bitcost lab down`, or its end.

@@ -17,7 +17,6 @@ use crate::options::judging::Judging;
 use crate::options::profile::ProfileOptions;
 use crate::options::repeats::Repeats;
 use crate::options::run::RunOptions;
-use crate::options::whole::whole;
 
 /// Reads a name of a workload, and offers the short names and their help.
 fn workload_parser() -> impl TypedValueParser<Value = Workload> {
@@ -84,7 +83,7 @@ pub struct Arguments {
     pub peer: Option<String>,
     /// MTU in bytes of the links of the lab that is built for the test, or of the interfaces of named
     /// hosts (--device-mtu) [default: theirs]
-    #[arg(long, value_parser = whole::<u32>(576..=65_535))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub mtu: Option<u32>,
     /// Lab: the name of an embedded one (`bitcost lab presets`), or the path of a lab file (.toml)
     /// or a MiniEdit file (.mn) [default: wire; in a node of a running lab that lab]
