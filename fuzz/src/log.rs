@@ -8,7 +8,6 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{RunRows, Table, intervals_table};
 use bitcost_analysis::log::Reader;
 use bitcost_execute::store::LogFile;
-use bitcost_model::event::Events;
 use bitcost_render::block::{markdown, text};
 use bitcost_render::csv::csv;
 use bitcost_render::document::json;
@@ -38,8 +37,7 @@ pub fn log(bytes: &[u8]) {
         end.incomplete.is_some(),
         !bytes.is_empty() && !bytes.ends_with(b"\n")
     );
-    let events = Events::Stored(Rc::new(log));
-    let Ok(execution) = Findings::of("fuzz".to_owned(), events, reader) else {
+    let Ok(execution) = Findings::of("fuzz".to_owned(), Rc::new(log), reader) else {
         return;
     };
     render(&execution);

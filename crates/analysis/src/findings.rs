@@ -23,7 +23,7 @@ pub struct Findings {
     pub name: String,
     /// The file of its log; absent where it was kept in memory alone.
     pub log: Option<LogPlace>,
-    pub events: Events,
+    pub events: Rc<dyn Events>,
     pub summary: Summary,
     pub explanation: Explanation,
     /// The comparison that its study asks for, once it was made ([`crate::compare::of_study`]).
@@ -89,7 +89,7 @@ impl Single<'_> {
 
 impl Findings {
     /// What the events that a reader took say, which can be read again from `events`.
-    pub fn of(name: String, events: Events, reader: Reader) -> Result<Findings, LogError> {
+    pub fn of(name: String, events: Rc<dyn Events>, reader: Reader) -> Result<Findings, LogError> {
         let (mut log, plan) = reader.finish()?;
         let first_run = log.first_run.take();
         let (proof, ladder) = (log.proof.take(), log.ladder.take());
@@ -144,7 +144,7 @@ impl Findings {
         for (place, event) in events.iter().enumerate() {
             reader.take(place, event);
         }
-        Findings::of(name, events.into(), reader)
+        Findings::of(name, Rc::new(events), reader)
     }
 
     /// The execution as one of a single cell that no factor distinguishes, such as a test; absent for

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
-use bitcost_model::event::Events;
 
 use crate::error::ExecuteError;
 use crate::store::{End, LogFile};
@@ -25,7 +24,7 @@ pub(crate) fn of_log(log: LogFile, reader: Reader) -> Result<Findings, ExecuteEr
     let name = whole.file_name().unwrap_or(whole.as_os_str());
     let name = name.to_string_lossy().into_owned();
     let place = log.place();
-    let found = Findings::of(name, Events::Stored(Rc::new(log)), reader);
+    let found = Findings::of(name, Rc::new(log), reader);
     let mut found =
         found.map_err(|error| ExecuteError::Usage(format!("{}: {error}", folder.display())))?;
     found.log = Some(place);

@@ -1,6 +1,7 @@
 //! Where events are written.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use bitcost_analysis::findings::{Findings, LogPlace};
 use bitcost_analysis::log::Reader;
@@ -50,8 +51,8 @@ impl Target {
         match self {
             Target::Disk(writer) => of_log(writer.log()?, reader),
             Target::Memory(events) => {
-                let events = std::mem::take(events);
-                let found = Findings::of("test".to_owned(), events.into(), reader);
+                let events = Rc::new(std::mem::take(events));
+                let found = Findings::of("test".to_owned(), events, reader);
                 found.map_err(|error| ExecuteError::Usage(error.to_string()))
             }
         }

@@ -1,7 +1,6 @@
 //! The lines of an execution's log: each is written once, in order, and never changed.
 
 use std::net::IpAddr;
-use std::rc::Rc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,54 +20,24 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Event).to_value()
 }
 
-/// The events of an execution that are stored outside memory and read each time that they are asked
-/// for.
-pub trait Stored {
-    /// As [`Events::each`].
+/// The events of an execution, in order. They can be read any number of times.
+pub trait Events: std::fmt::Debug {
+    /// Calls `take` for each event with its place. Places rise and are the same each time. Events
+    /// with a run's result or figures are passed only for wanted runs.
     fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event));
 }
 
-/// The events of an execution, in order. They can be read any number of times.
-#[derive(Clone)]
-pub enum Events {
-    InMemory(Rc<[Event]>),
-    /// One event is in memory at a time.
-    Stored(Rc<dyn Stored>),
-}
-
-impl Events {
-    /// Calls `take` for each event with its place. Places rise and are the same each time. Events
-    /// with a run's result or figures are passed only for wanted runs.
-    pub fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
-        match self {
-            Events::InMemory(events) => {
-                let is_wanted = |event: &Event| match event {
-                    Event::RunEnded { run, .. }
-                    | Event::RunProfiled { run, .. }
-                    | Event::RunImported { run, .. } => wanted(*run),
-                    _ => true,
-                };
-                let all = events.iter().enumerate();
-                all.filter(|(_, event)| is_wanted(event))
-                    .for_each(|(place, event)| take(place, event));
-            }
-            Events::Stored(stored) => stored.each(wanted, take),
-        }
-    }
-}
-
-impl std::fmt::Debug for Events {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Events::InMemory(events) => write!(f, "{} events", events.len()),
-            Events::Stored(_) => f.write_str("stored events"),
-        }
-    }
-}
-
-impl From<Vec<Event>> for Events {
-    fn from(events: Vec<Event>) -> Events {
-        Events::InMemory(events.into())
+impl Events for Vec<Event> {
+    fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
+        let is_wanted = |event: &Event| match event {
+            Event::RunEnded { run, .. }
+            | Event::RunProfiled { run, .. }
+            | Event::RunImported { run, .. } => wanted(*run),
+            _ => true,
+        };
+        let all = self.iter().enumerate();
+        all.filter(|(_, event)| is_wanted(event))
+            .for_each(|(place, event)| take(place, event));
     }
 }
 

@@ -154,7 +154,7 @@ impl<'a> Document<'a> {
             summary,
             comparison: findings.comparison.as_ref(),
             expected_source: study.expect.as_ref().map(|of| &*of.source),
-            imported_runs: summary.is_imported.then(|| imported(&findings.events)),
+            imported_runs: summary.is_imported.then(|| imported(&*findings.events)),
             profile: findings.profiled.as_ref(),
             ladder: findings.ladder.as_ref().map(|ladder| json!(ladder)),
             mesh: findings.mesh.as_ref(),
@@ -215,7 +215,7 @@ fn host(end: &EndpointDescription) -> (&'static str, Host<'_>) {
 
 /// Imported runs without their figures, which are in the cells and in the table of runs, and without intervals,
 /// which are in the table of intervals.
-fn imported(events: &Events) -> Value {
+fn imported(events: &dyn Events) -> Value {
     let mut entries = Vec::new();
     events.each(&|_| true, &mut |_, event| {
         let Event::RunImported { run, imported } = event else {

@@ -94,7 +94,7 @@ fn of_end(end: &EndpointRecord, is_by_second: bool) -> Vec<Stretch> {
 /// The stretches of each run that has a result, by run; if a run was tried more than once, those of
 /// its last try. `wanted` chooses runs; by second, stretches begin with the first sample of each.
 pub fn stretches(
-    events: &Events,
+    events: &dyn Events,
     is_by_second: bool,
     wanted: impl Fn(u32) -> bool,
 ) -> BTreeMap<u32, Vec<Stretch>> {
@@ -135,7 +135,7 @@ const PLACE: [&str; 4] = ["status", "end", "begin_s", "end_s"];
 /// last the busy time of each CPU as `cpuN_busy_pct`.
 pub fn intervals_table(executions: &[Findings], is_by_second: bool) -> Table {
     let head = Head::of(executions, |name| PLACE.contains(&name) || is_figure(name));
-    let of = |of: &Findings| stretches(&of.events, is_by_second, |_| true);
+    let of = |of: &Findings| stretches(&*of.events, is_by_second, |_| true);
     let all: Vec<BTreeMap<u32, Vec<Stretch>>> = executions.iter().map(of).collect();
     let (figures, cpus) = present(all.iter().flat_map(BTreeMap::values).flatten());
     let names = head.columns().chain(PLACE.map(str::to_owned));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::LogPlace;
 use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{EndpointDescription, Event, FORMAT, NamedHosts, Stored};
+use bitcost_model::event::{EndpointDescription, Event, Events, FORMAT, NamedHosts};
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::ping::RttCheck;
 use bitcost_model::plan::Plan;
@@ -244,7 +244,7 @@ impl LogFile {
 
 /// The lines were verified when the log was read first ([`LogFile::read`]), and are not verified
 /// again. If the log changed since then, lines that are no longer events are left out.
-impl Stored for LogFile {
+impl Events for LogFile {
     fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
         let mut line = 0;
         // A log that can no longer be read has no more events.

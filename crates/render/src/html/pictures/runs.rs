@@ -71,7 +71,7 @@ pub(super) fn draw(execution: &Findings) -> Vec<Picture> {
         Some((cell.name(), nearest.0 - 1))
     };
     let runs: Vec<(String, u32)> = cells.iter().take(CELLS).filter_map(typical).collect();
-    let found = stretches(&execution.events, false, |run| {
+    let found = stretches(&*execution.events, false, |run| {
         runs.iter().any(|(_, wanted)| *wanted == run)
     });
     let of = |(cell, run): &(String, u32)| of_run(cell, *run, found.get(run)?);
