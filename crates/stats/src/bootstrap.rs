@@ -68,26 +68,14 @@ impl Interval {
 ///
 /// Absent where there are no values or one is not finite; without bounds where there is only one value.
 pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
-    if values.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let value = quantile_in_place(&mut sorted.clone(), 0.5)?;
-    if sorted.len() == 1 {
-        return Some(Interval::alone(value));
-    }
-    if sorted.len() > MANY {
+    if sorted.len() > MANY && sorted.iter().all(|value| value.is_finite()) {
+        let value = quantile_in_place(&mut sorted.clone(), 0.5)?;
         return Some(by_order(value, &sorted));
     }
-    let mut generator = ChaCha8Rng::seed_from_u64(seed);
-    let mut draw = sorted.clone();
-    let resampled = (0..RESAMPLES).filter_map(|_| {
-        draw.iter_mut()
-            .for_each(|slot| *slot = sorted[below(&mut generator, sorted.len())]);
-        quantile_in_place(&mut draw, 0.5)
-    });
-    Some(Interval::new(value, resampled.collect()))
+    let apart: Vec<(u32, f64)> = (0..).zip(sorted).collect();
+    estimate_interval(&[&apart], seed, |medians| medians.first().copied())
 }
 
 /// The interval of a median by order statistics: the ranks n ÷ 2 ± 0.98 √n, to which the bounds of the bootstrap converge.
