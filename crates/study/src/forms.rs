@@ -8,8 +8,9 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::shaping::{MODERATION, moderation};
 use bitcost_model::study::Label;
 use bitcost_model::topology::Address;
+use indexmap::IndexMap;
 use schemars::{Schema, json_schema};
-use serde::de::{self, IgnoredAny, MapAccess, Unexpected, Visitor};
+use serde::de::{self, IgnoredAny, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use toml_edit::Value;
@@ -188,37 +189,13 @@ pub struct OfFactors<T>(Map<T>);
 
 impl<T> OfFactors<T> {
     pub fn map<U>(self, of: impl Fn(T) -> U) -> Vec<(String, U)> {
-        let own = self.0.0.into_iter();
+        let own = self.0.into_iter();
         own.map(|(factor, levels)| (factor, of(levels))).collect()
     }
 }
 
 /// The values of a table by their keys, in the order of the text.
-pub struct Map<T>(pub Vec<(String, T)>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Map<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Map<T>, D::Error> {
-        deserializer.deserialize_map(MapVisitor(PhantomData))
-    }
-}
-
-struct MapVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for MapVisitor<T> {
-    type Value = Map<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Map<T>, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(entry) = access.next_entry()? {
-            entries.push(entry);
-        }
-        Ok(Map(entries))
-    }
-}
+pub type Map<T> = IndexMap<String, T>;
 
 /// One value, or a list of them; the reader of the text makes a list of one.
 #[derive(Deserialize)]
@@ -239,9 +216,6 @@ schemas! {
     });
     FactorName, _generator => json_schema!({ "type": "string", "x-allowed": FACTOR_NAME });
     OfFactors<T>, generator => Map::<T>::json_schema(generator);
-    Map<T>, generator => json_schema!({
-        "type": "object", "additionalProperties": generator.subschema_for::<T>()
-    });
     Many<T>, generator => json_schema!({
         "anyOf": [generator.subschema_for::<T>(), {
             "type": "array", "items": generator.subschema_for::<T>()

@@ -198,13 +198,13 @@ impl Draft {
             let end = self.end(&own, own.key)?;
             shape(&own, &mut end.egress)?;
         }
-        for (device, own) in addresses.map_or(Vec::new(), |devices| devices.0) {
+        for (device, own) in addresses.unwrap_or_default() {
             let place = node.at("addresses").at(&device);
             self.places.insert(At::Device(device.clone()), place.offset);
             self.end(&place, &device)?.addresses = own.into_iter().map(|one| one.0).collect();
             self.addressing.listed.insert(device);
         }
-        for (name, own) in routes.map_or(Vec::new(), |nodes| nodes.0) {
+        for (name, own) in routes.unwrap_or_default() {
             self.routes(&node.at("routes").at(&name), name, own)?;
         }
         for device in gro_off.unwrap_or_default() {
@@ -264,7 +264,7 @@ impl Draft {
 
     fn routes(&mut self, place: &Node, name: String, own: Map<Router>) -> Option<()> {
         let mut routes = Vec::new();
-        for (to, Router(via)) in own.0 {
+        for (to, Router(via)) in own {
             let network = match to.as_str() {
                 "default" => Some(everything(via.is_ipv4())),
                 to => address(to),
