@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bitcost_analysis::metrics::METRICS;
 use bitcost_execute::{files, labs};
-use bitcost_model::near::did_you_mean;
+use bitcost_model::near::near_or_all;
 use bitcost_study::Study;
 use bitcost_study::mesh::{MeshFiles, with_hosts};
 use bitcost_study::topology::LabFile;
@@ -57,12 +57,10 @@ pub fn find(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
             .extension()
             .is_none_or(|ending| ending != "toml")
     {
-        let names = EMBEDDED.iter().map(|(name, _)| *name);
-        let hint = did_you_mean(name, names.clone());
-        let all: Vec<&str> = names.collect();
-        let allowed = all.join(", ");
+        let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).collect();
+        let rest = near_or_all(name, &names);
         return Err(Failure::Usage(format!(
-            "unknown study `{name}`{hint}; allowed: {allowed}, or the path of a .toml file"
+            "unknown study `{name}`{rest}, or the path of a .toml file"
         )));
     }
     let text = files::text(Path::new(name)).map_err(|error| {

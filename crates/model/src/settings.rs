@@ -455,10 +455,9 @@ fn background(text: &str) -> Result<Conditions, Invalid> {
             .map(|row| row.name)
             .chain(short_names)
             .collect();
-        let hint = did_you_mean(name, names.iter().copied());
+        let rest = near_or_all(name, &names);
         return Err(Invalid(format!(
-            "`{name}` is not a workload{hint}; allowed: {}, then options",
-            names.join(", ")
+            "`{name}` is not a workload{rest}, then options"
         )));
     };
     // Their latency is the purpose of background transactions.
@@ -489,10 +488,9 @@ fn of_background(flag: &str, workload: Workload) -> Result<&'static Setting, Inv
         .ok_or_else(|| {
             let of_parts = SETTINGS.iter().filter(|setting| !setting.is_of_run());
             let names: Vec<&str> = of_parts.map(name_of).collect();
-            let hint = did_you_mean(flag, names.iter().copied());
-            let all = names.join(", ");
+            let rest = near_or_all(flag, &names);
             Invalid(format!(
-                "unknown option `{flag}`{hint}; allowed: {all}, each as option=value"
+                "unknown option `{flag}`{rest}; each as option=value"
             ))
         })?;
     if setting.is_of_run() {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 use crate::conditions::Conditions;
-use crate::near::did_you_mean;
+use crate::near::near_or_all;
 use crate::topology::{Napi, Path, Topology};
 
 /// A level as tables and JSON show it: a number or a word, which is displayed as
@@ -117,10 +117,9 @@ impl LabSpec {
         let host = |asked: &Option<String>, other: &Option<String>, role: &str| match asked {
             Some(name) if names.contains(&name.as_str()) => Ok(name.clone()),
             Some(name) => {
-                let hint = did_you_mean(name, names.iter().copied());
+                let rest = near_or_all(name, &names);
                 Err(Invalid(format!(
-                    "the {role} `{name}` is not a host of the lab{hint}; there are: {}",
-                    names.join(", ")
+                    "the {role} `{name}` is not a host of the lab{rest}"
                 )))
             }
             None => {

@@ -289,9 +289,8 @@ impl<'a> Node<'a> {
         let found = factors.iter().find(|factor| factor.name == name);
         found.or_else(|| {
             let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
-            let hint = did_you_mean(name, names.iter().copied());
-            let all = names.join(", ");
-            self.error(format!("unknown factor `{name}`{hint}; allowed: {all}"))
+            let rest = near_or_all(name, &names);
+            self.error(format!("unknown factor `{name}`{rest}"))
         })
     }
 
@@ -302,12 +301,9 @@ impl<'a> Node<'a> {
         }
         let labels = factor.levels.iter().map(|level| level.label.to_string());
         let labels: Vec<String> = labels.collect();
-        let hint = did_you_mean(&label.to_string(), labels.iter().map(String::as_str));
-        self.error(format!(
-            "unknown level `{label}` of factor `{}`{hint}; allowed: {}",
-            factor.name,
-            labels.join(", ")
-        ))
+        let known: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let (name, rest) = (&factor.name, near_or_all(&label.to_string(), &known));
+        self.error(format!("unknown level `{label}` of factor `{name}`{rest}"))
     }
 
     /// Refuses the first name that is no factor, or what is no level of one.

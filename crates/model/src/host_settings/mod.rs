@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
 use crate::cpu_list::{parse_cpu_list, show_cpu_list};
-use crate::near::did_you_mean;
+use crate::near::{did_you_mean, near_or_all};
 use crate::record::Role;
 use crate::shared_sysctls;
 use crate::units;
@@ -328,10 +328,10 @@ fn endpoint(part: &str) -> Result<(Option<Role>, &str), Invalid> {
         "sender" => Ok((Some(Role::Sender), value)),
         "receiver" => Ok((Some(Role::Receiver), value)),
         "both" => Ok((None, value)),
-        other => Err(Invalid(format!(
-            "`{other}` is not an endpoint{}; allowed: sender, receiver, both",
-            did_you_mean(other, ["sender", "receiver", "both"])
-        ))),
+        other => {
+            let rest = near_or_all(other, &["sender", "receiver", "both"]);
+            Err(Invalid(format!("`{other}` is not an endpoint{rest}")))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use super::{End, Node, NodeKind, Route, Topology};
 use crate::Invalid;
-use crate::near::did_you_mean;
+use crate::near::near_or_all;
 
 /// The longest device name that Linux takes, in bytes (IFNAMSIZ without the closing zero).
 const DEVICE_NAME_MAX_BYTES: usize = 15;
@@ -123,9 +123,8 @@ impl Topology {
     fn check_end(&self, End { node, device, .. }: &End, at: &At) -> Result<(), Problem> {
         ensure(self.node(node).is_some(), at, || {
             let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
-            let hint = did_you_mean(node, names.iter().copied());
-            let (node, all) = (node.escape_debug(), names.join(", "));
-            format!("unknown node `{node}`{hint}; there are: {all}")
+            let rest = near_or_all(node, &names);
+            format!("unknown node `{}`{rest}", node.escape_debug())
         })?;
         let is_letter = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let is_length = (1..=DEVICE_NAME_MAX_BYTES).contains(&device.len());

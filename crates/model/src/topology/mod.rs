@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
-use crate::near::did_you_mean;
+use crate::near::near_or_all;
 use crate::shaping::{DelayBackend, Shaping};
 
 pub use check::{At, Problem, check_count, is_node_name};
@@ -192,17 +192,15 @@ impl Topology {
         self.ends().find(|end| end.device == device)
     }
 
-    pub fn devices(&self) -> String {
-        let names: Vec<&str> = self.ends().map(|end| end.device.as_str()).collect();
-        names.join(", ")
+    pub fn devices(&self) -> Vec<&str> {
+        self.ends().map(|end| end.device.as_str()).collect()
     }
 
     /// The end with this device, which a user named.
     pub fn named_end(&self, device: &str) -> Result<&End, Invalid> {
         let unknown = || {
-            let hint = did_you_mean(device, self.ends().map(|end| end.device.as_str()));
-            let (device, all) = (device.escape_debug(), self.devices());
-            Invalid(format!("unknown device `{device}`{hint}; there are: {all}"))
+            let rest = near_or_all(device, &self.devices());
+            Invalid(format!("unknown device `{}`{rest}", device.escape_debug()))
         };
         self.end(device).ok_or_else(unknown)
     }

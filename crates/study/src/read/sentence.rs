@@ -2,7 +2,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
-use bitcost_model::near::did_you_mean;
+use bitcost_model::near::near_or_all;
 use bitcost_model::study::Cell;
 
 use super::levels::levels;
@@ -111,11 +111,8 @@ fn words(node: &Node, text: &str, is_compared: bool) -> Option<Vec<Word>> {
             return node.error("`words` has a `{` without its `}`");
         };
         let Some(place) = Place::named(name) else {
-            let hint = did_you_mean(name, Place::NAMES);
-            let all = Place::NAMES.map(|name| format!("{{{name}}}")).join(", ");
-            return node.error(format!(
-                "unknown place `{{{name}}}` in `words`{hint}; allowed: {all}"
-            ));
+            let rest = near_or_all(name, &Place::NAMES);
+            return node.error(format!("unknown place `{{{name}}}` in `words`{rest}"));
         };
         words.push(Word::Text(before.to_owned()));
         words.push(Word::Figure(place));

@@ -35,7 +35,7 @@ pub fn changes(
             (None, Some(_)) => {
                 return Err(Invalid(format!(
                     "`{word}` has no device before it; devices: {}",
-                    topology.devices()
+                    topology.devices().join(", ")
                 )));
             }
             (Some((device, _)), None) if !is_complete => return Err(nothing_for(device)),
@@ -53,7 +53,7 @@ pub fn changes(
         Some(_) => check(topology, changed),
         None => Err(Invalid(format!(
             "nothing to set; write a device, then what to set there; devices: {}",
-            topology.devices()
+            topology.devices().join(", ")
         ))),
     }
 }

@@ -123,13 +123,9 @@ fn refused(setting: &Setting, value: &str, why: &Invalid) -> Failure {
 
 /// `--rate (-b)`: an option by both of its names.
 fn option(setting: &Setting) -> String {
-    let Some(flag) = setting.flag else {
-        return format!("--set {}", setting.name);
-    };
-    match flag.letter {
-        Some(letter) => format!("--{} (-{letter})", flag.long),
-        None => format!("--{}", flag.long),
-    }
+    let letter = setting.flag.and_then(|flag| flag.letter);
+    let letter = letter.map_or(String::new(), |letter| format!(" (-{letter})"));
+    setting.option() + &letter
 }
 
 /// Why conditions are not possible; a sentence that begins with a setting, with its option instead.
