@@ -40,7 +40,8 @@ pub trait PathControl {
 
 pub struct Session<'a> {
     pair: Pair<'a>,
-    path: Option<Box<dyn PathControl>>,
+    /// Sets the network between the endpoints before each run, as the run requests.
+    pub path: Option<Box<dyn PathControl>>,
     stop: &'a AtomicBool,
     /// The last run failed: both agents must be idle before the next one.
     is_upset: bool,
@@ -72,11 +73,6 @@ impl<'a> Session<'a> {
             profiled: Vec::new(),
             keeps_interrupted: false,
         })
-    }
-
-    /// Sets the network between the endpoints before each run, as the run requests.
-    pub fn set_path_control(&mut self, path: Box<dyn PathControl>) {
-        self.path = Some(path);
     }
 
     /// Whether what streams of the next runs have under way at their end is thrown away, so that these end sooner.

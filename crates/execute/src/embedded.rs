@@ -63,7 +63,7 @@ pub fn prepare<'a>(spec: &LabSpec, stop: &'a AtomicBool) -> Result<Prepared<'a>,
             is_changed: false,
         }),
     };
-    session.set_path_control(path);
+    session.path = Some(path);
     Ok(Prepared {
         session,
         ends,

@@ -212,7 +212,7 @@ impl PathControl for OneQueue {
 #[test]
 fn network_is_set_before_each_run_and_recorded() {
     let mut session = World::honest().session(Duration::ZERO).expect("both greet");
-    session.set_path_control(Box::new(OneQueue));
+    session.path = Some(Box::new(OneQueue));
     let bad = Conditions {
         message_size_bytes: 1,
         ..conditions()
