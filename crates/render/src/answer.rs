@@ -14,6 +14,7 @@ use bitcost_study::{Place, Sentence, Word};
 use crate::block::Block;
 use crate::lines::Lines;
 use crate::number;
+use crate::progress::show_rate;
 use crate::words::{around, figure, figure_marked, lowered, why_missing};
 
 const FIGURES: usize = 3;
@@ -31,48 +32,38 @@ const COSTS: [[&str; 2]; 2] = [
     ],
 ];
 
-/// What a reader sees first of an execution.
-pub(crate) struct Answer {
-    /// The study's own sentences, or one about the first metric.
-    pub sentence: String,
-    pub bottleneck: String,
-    pub caveats: Vec<Caveat>,
-    pub other_warnings: usize,
+/// The answer in words: the study's own sentences, or one about the first metric.
+pub(crate) fn answer(findings: &Findings) -> String {
+    own(findings).unwrap_or_else(|| extremes(&findings.summary))
 }
 
-impl Answer {
-    pub fn of(findings: &Findings) -> Answer {
-        let summary = &findings.summary;
-        let warnings = &findings.explanation.warnings;
-        let caveat =
-            |warning: &Warning| Some(Caveat::new(warning.weight, warning.headline.clone()?));
-        let mut caveats: Vec<Caveat> = warnings.iter().filter_map(caveat).take(CAVEATS).collect();
-        let others = warnings.len() - caveats.len();
-        caveats.extend(without_cost(summary).map(|words| Caveat::new(ABSENT, words)));
-        Answer {
-            sentence: own(summary).unwrap_or_else(|| extremes(summary)),
-            bottleneck: of_cells(&findings.explanation),
-            other_warnings: others,
-            caveats,
-        }
-    }
+/// What belongs to the answer of several cells: the intervals of its ratios, what limited the cells, and caveats.
+pub(crate) fn beside_answer(findings: &Findings) -> Vec<Block> {
+    let summary = &findings.summary;
+    let ratios = summary.answers.iter().flatten().filter_map(with_bounds);
+    let ratios = ratios.collect::<Vec<_>>().join("; ");
+    let ratios = (!ratios.is_empty()).then(|| Block::labelled("intervals", ratios));
+    let bottleneck = Block::labelled("bottleneck", of_cells(&findings.explanation));
+    let caveats = caveats(findings).into_iter();
+    ratios
+        .into_iter()
+        .chain([bottleneck])
+        .chain(caveats.map(|caveat| Block::labelled("caveat", caveat)))
+        .collect()
 }
 
 /// The last screen of a study: one table, one sentence, the bottlenecks, caveats, and the commands for more; `folder`
 /// is where the log is.
 pub fn study_answer(execution: &Findings, folder: &str) -> Vec<Block> {
     let summary = &execution.summary;
-    let answer = Answer::of(execution);
     let (lines, is_marked) = table(summary);
     let mut blocks = vec![Block::words(&*summary.study.question)];
     blocks.push(Block::Table(String::new(), lines));
     if is_marked {
         blocks.extend([Block::words(FEWER_RUNS), Block::Gap]);
     }
-    blocks.push(Block::words(&*answer.sentence));
-    blocks.push(Block::labelled("bottleneck", &*answer.bottleneck));
-    let caveats = caveats(summary, answer).into_iter();
-    blocks.extend(caveats.map(|caveat| Block::labelled("caveat", caveat)));
+    blocks.push(Block::words(answer(execution)));
+    blocks.extend(beside_answer(execution));
     let verbs = [
         ("pictures", "report"),
         ("why", "explain"),
@@ -132,9 +123,14 @@ fn table(summary: &Summary) -> (Lines, bool) {
     (Lines::new(header, rows), is_marked)
 }
 
-/// What changes the answer, the most first: runs that are not in it, costs that are not known,
-/// warnings; and how many other warnings there are.
-fn caveats(summary: &Summary, answer: Answer) -> Vec<String> {
+/// What changes the answer, the most first: warnings, costs that are not known, runs that are not in it; and how many
+/// other warnings there are.
+fn caveats(findings: &Findings) -> Vec<String> {
+    let (summary, warnings) = (&findings.summary, &findings.explanation.warnings);
+    let caveat = |warning: &Warning| Some(Caveat::new(warning.weight, warning.headline.clone()?));
+    let mut caveats: Vec<Caveat> = warnings.iter().filter_map(caveat).take(CAVEATS).collect();
+    let others = warnings.len() - caveats.len();
+    caveats.extend(without_cost(summary).map(|words| Caveat::new(ABSENT, words)));
     let planned = summary.blocks as usize * summary.cells.len();
     let missing = [
         (summary.excluded.len(), "left out"),
@@ -145,9 +141,10 @@ fn caveats(summary: &Summary, answer: Answer) -> Vec<String> {
         let words = format!("{} of {planned} {how}", counted(count, "run"));
         Caveat::new(count as f64 / planned.max(1) as f64, words)
     });
-    let mut found = Caveat::by_weight(answer.caveats.into_iter().chain(missing).collect());
-    if answer.other_warnings > 0 {
-        let count = counted(answer.other_warnings, "warning");
+    caveats.extend(missing);
+    let mut found = Caveat::by_weight(caveats);
+    if others > 0 {
+        let count = counted(others, "warning");
         found.push(format!("{count}; see `bitcost explain`"));
     }
     found
@@ -176,10 +173,11 @@ fn without_cost(summary: &Summary) -> Option<String> {
 
 /// The study's sentences: with their figures, or with the reason why these are not known; absent where the study has
 /// none, and where no run can be used.
-fn own(summary: &Summary) -> Option<String> {
+fn own(findings: &Findings) -> Option<String> {
+    let summary = &findings.summary;
     let sentences = summary.study.sentences.iter().zip(&summary.answers);
     let text = |(sentence, figures): (&Sentence, &Option<Answered>)| match figures {
-        Some(figures) => text(sentence, *figures),
+        Some(figures) => text(findings, sentence, *figures),
         None => not_known(summary, sentence),
     };
     let found: Vec<String> = sentences.map(text).collect();
@@ -204,45 +202,46 @@ fn not_known(summary: &Summary, sentence: &Sentence) -> String {
     why.unwrap_or_else(|| "One of the answer's cells has no usable run.".to_owned())
 }
 
-fn text(sentence: &Sentence, figures: Answered) -> String {
+fn text(findings: &Findings, sentence: &Sentence, figures: Answered) -> String {
     let plain = |value: Option<f64>| value.map(number::plain).unwrap_or_default();
     let word = |word: &Word| match word {
         Word::Text(text) => text.clone(),
-        Word::Figure(Place::Of) => plain(Some(figures.of)),
-        Word::Figure(Place::To) => plain(figures.to),
-        Word::Figure(Place::Ratio) => match figures.ratio {
-            Some(ratio) => format!("{}\u{a0}times", number::plain(ratio.value)),
-            None => "an unknown number of times".to_owned(),
-        },
+        Word::Place(Place::Of) => plain(Some(figures.of)),
+        Word::Place(Place::To) => plain(figures.to),
+        Word::Place(Place::Ratio) => times(figures),
+        Word::Place(Place::Bottleneck) => {
+            let mut cells = findings.summary.cells.iter();
+            let cell = cells.find(|cell| has(&cell.levels, &sentence.of));
+            let mut explained = findings.explanation.cells.iter();
+            let limiter = cell.and_then(|cell| explained.find(|known| known.name == cell.name()));
+            limiter_of(limiter)
+        }
     };
-    let words: String = sentence.words.iter().map(word).collect();
-    if !sentence.words.contains(&Word::Figure(Place::Ratio)) {
-        return words;
-    }
-    format!(
-        "{} {}.",
-        words.trim_end_matches('.'),
-        bounds(figures.ratio, figures.runs)
-    )
+    sentence.words.iter().map(word).collect()
 }
 
-/// `[4.1, 4.7]` at the end of the sentence, or why there is none.
-fn bounds(ratio: Option<Interval>, runs: usize) -> String {
-    let Some(ratio) = ratio else {
-        return "(no ratio: the other figure is 0)".to_owned();
+/// `4.38 times`, or that the runs show no difference.
+fn times(Answered { ratio, runs, .. }: Answered) -> String {
+    let Some(Interval { value, low, high }) = ratio else {
+        return "an unknown number of times (the other figure is 0)".to_owned();
     };
-    let shown = number::interval(&ratio);
-    let bounds = ratio.low.zip(ratio.high).zip(shown.split_once(' '));
-    let Some(((low, high), (_, bounds))) = bounds else {
-        return "(one run each: no interval)".to_owned();
+    let remark = match low.zip(high) {
+        None => " (one run each)",
+        Some((low, high)) if low > 1.0 || high < 1.0 => "",
+        Some(_) if runs < COVERED_FROM => " (too few runs to tell)",
+        Some(_) => " (no measurable difference)",
     };
-    let remark = match low <= 1.0 && high >= 1.0 {
-        true if runs < COVERED_FROM => format!(" in {runs} runs: too few to tell"),
-        true => ": no measurable difference".to_owned(),
-        false if runs < COVERED_FROM => format!(" in {runs} runs"),
+    format!("{}\u{a0}times{remark}", number::plain(value))
+}
+
+/// `4.38 [4.10, 4.70] in 3 runs`; absent where there is no interval.
+fn with_bounds(Answered { ratio, runs, .. }: &Answered) -> Option<String> {
+    let ratio = ratio.filter(|ratio| ratio.low.is_some())?;
+    let remark = match *runs < COVERED_FROM {
+        true => format!(" in {runs} runs"),
         false => String::new(),
     };
-    format!("{bounds}{remark}").replace(", ", ",\u{a0}")
+    Some(number::interval(&ratio) + &remark)
 }
 
 /// What the bars of the cells are of: the cost at both endpoints where it is known at both in most cells, otherwise one
@@ -261,20 +260,10 @@ pub(crate) fn stacked(summary: &Summary) -> Vec<&'static Metric> {
     throughput.or(all.first()).copied().into_iter().collect()
 }
 
-/// The sum of a cell's figures of these metrics, with the sums of their bounds; none if it lacks one of them.
-pub(crate) fn total(cell: &CellSummary, metrics: &[&'static Metric]) -> Option<Interval> {
-    let mut sum = Interval {
-        value: 0.0,
-        low: Some(0.0),
-        high: Some(0.0),
-    };
-    for metric in metrics {
-        let figure = cell.figure(metric.name)?;
-        sum.value += figure.value;
-        sum.low = sum.low.zip(figure.low).map(|(a, b)| a + b);
-        sum.high = sum.high.zip(figure.high).map(|(a, b)| a + b);
-    }
-    Some(sum)
+/// The sum of a cell's figures of these metrics; none if it lacks one of them.
+pub(crate) fn total(cell: &CellSummary, metrics: &[&'static Metric]) -> Option<f64> {
+    let values = metrics.iter().map(|metric| cell.figure(metric.name));
+    values.map(|figure| Some(figure?.value)).sum()
 }
 
 /// Where the first metric that is shown and known is highest, and where it is lowest.
@@ -289,18 +278,19 @@ fn extremes(summary: &Summary) -> String {
     cells.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
     let shown = |(cell, value): &(&CellSummary, Interval)| {
         let unit = around(" ", metric.unit, "");
-        let name = match summary.cells.len() {
-            1 => String::new(),
-            _ => format!(" with {}", cell.name()),
+        let (value, name) = match summary.cells.len() {
+            // The lines under the answer have its interval.
+            1 if metric.name == "throughput_mbps" => (show_rate(value.value * 1e6), String::new()),
+            1 => (number::plain(value.value) + &unit, String::new()),
+            _ => (
+                number::interval(value) + &unit,
+                format!(" with {}", cell.name()),
+            ),
         };
         let lost = cell.figure("loss_pct").filter(|lost| lost.value > 0.0);
         let lost = lost.filter(|_| metric.name.ends_with("throughput_mbps"));
         let lost = lost.map(|lost| format!(", {} % of datagrams lost", number::plain(lost.value)));
-        format!(
-            "{}{unit}{}{name}",
-            number::interval(value),
-            lost.unwrap_or_default()
-        )
+        format!("{value}{}{name}", lost.unwrap_or_default())
     };
     let (low, high) = (&cells[0], &cells[cells.len() - 1]);
     let overlap = low.1.high.unwrap_or(low.1.value) >= high.1.low.unwrap_or(high.1.value);
@@ -341,6 +331,13 @@ pub(crate) fn of_cells(explanation: &Explanation) -> String {
         limiters += &around(": ", &why.unwrap_or_default(), "");
     }
     limiters
+}
+
+/// `receiver's CPU (likely)`.
+pub(crate) fn limiter_of(cell: Option<&ExplainedCell>) -> String {
+    let words = of_cell(cell);
+    let (limiter, _) = words.split_once(": ").unwrap_or((&words, ""));
+    limiter.to_owned()
 }
 
 /// `receiver's CPU (likely): in the kernel, in its interface's NAPI thread`.

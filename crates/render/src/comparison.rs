@@ -14,11 +14,12 @@ use crate::words::{around, named};
 /// The verdict over all, what changed and what is missing, or with `is_whole` every change, and what else differs.
 pub fn comparison(comparison: &Comparison, is_whole: bool) -> Vec<Block> {
     let Comparison { old, new, .. } = comparison;
-    let mut blocks = vec![
-        Block::words(comparison_headline(comparison)),
-        Block::words(comparison_tally(comparison)),
-    ];
-    blocks.extend(to_decide(comparison).map(Block::words));
+    let changes = comparison
+        .changes()
+        .filter(|change| change.verdict.is_change());
+    let tally = (changes.count() > 1).then(|| comparison_tally(comparison));
+    let mut blocks = vec![Block::words(comparison_headline(comparison))];
+    blocks.extend(tally.or_else(|| to_decide(comparison)).map(Block::words));
     blocks.extend([Block::Gap, Block::words(format!("{old} → {new}"))]);
     let count = comparison.changes().count();
     let lines = comparison_lines(comparison, is_whole || count == 1);
@@ -29,7 +30,9 @@ pub fn comparison(comparison: &Comparison, is_whole: bool) -> Vec<Block> {
     let left = (left > 0).then(|| format!("{} more with --all", counted(left, "figure")));
     blocks.extend(left.map(Block::words));
     blocks.extend(remarks(comparison));
-    blocks.extend([Block::Gap, Block::words(comparison_method(comparison))]);
+    if is_whole {
+        blocks.extend([Block::Gap, Block::words(comparison_method(comparison))]);
+    }
     blocks
 }
 
@@ -91,7 +94,7 @@ fn again(comparison: &Comparison, seconds: f64) -> Option<String> {
 }
 
 /// What differs in addition to the compared settings, and the cells that have no counterpart.
-pub(crate) fn remarks(comparison: &Comparison) -> Vec<Block> {
+fn remarks(comparison: &Comparison) -> Vec<Block> {
     let all = [
         ("hosts differ: ", &comparison.host_differences),
         ("settings differ: ", &comparison.setting_differences),
@@ -123,7 +126,7 @@ fn unmatched(comparison: &Comparison, is_old: bool) -> Vec<String> {
 }
 
 /// The method of a comparison's figures, and whether blocks were paired.
-pub(crate) fn comparison_method(comparison: &Comparison) -> String {
+fn comparison_method(comparison: &Comparison) -> String {
     let all = comparison.changes().count();
     let paired = comparison.changes().filter(|change| change.is_paired);
     let how = match comparison.same_blocks {
@@ -153,7 +156,7 @@ pub(crate) fn comparison_tally(comparison: &Comparison) -> String {
 }
 
 /// Every change in words, one per cell and metric; unless `is_whole`, what changed and what is missing.
-pub(crate) fn comparison_lines(comparison: &Comparison, is_whole: bool) -> Lines {
+fn comparison_lines(comparison: &Comparison, is_whole: bool) -> Lines {
     let median = |median: Option<f64>| median.map_or("-".to_owned(), number::plain);
     let row = |(cell, change): (&ComparedCell, &Change)| {
         vec![
@@ -167,7 +170,13 @@ pub(crate) fn comparison_lines(comparison: &Comparison, is_whole: bool) -> Lines
         ]
     };
     let header = [
-        "cell", "metric", "change", "verdict", "old", "new", "blocks",
+        "cell",
+        "metric",
+        "change [95 %]",
+        "verdict",
+        "old",
+        "new",
+        "blocks",
     ];
     let is_told = |verdict: Verdict| verdict.is_change() || verdict == Verdict::Missing;
     let all = in_order(comparison).into_iter();
@@ -190,7 +199,7 @@ const ORDER: [Verdict; 6] = [
 ];
 
 /// Every change with its cell, by its verdict, the largest first.
-pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
+fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
     let place = |change: &Change| {
         let order = ORDER.iter().position(|verdict| *verdict == change.verdict);
         let is_ratio = matches!(change.shift, Some(Shift::Ratio(_)));
@@ -209,7 +218,7 @@ pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)>
 }
 
 /// `+5.1 % [+3.0, +7.2]`, or in the metric's unit where there is no ratio.
-pub(crate) fn shown(change: &Change) -> String {
+fn shown(change: &Change) -> String {
     match &change.shift {
         None => "-".to_owned(),
         Some(shift @ Shift::Ratio(_)) => number::signed(&shift.change(), "%", 1),
@@ -223,7 +232,7 @@ pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
     let all = in_order(comparison);
     let largest = all.iter().find(|(_, change)| change.verdict.is_change());
     let words = match largest {
-        Some(first) => sentence(*first),
+        Some(first) => sentence(*first, comparison.cells.len()),
         None if all.is_empty() => "Nothing could be compared".to_owned(),
         None => unchanged(comparison),
     };
@@ -234,8 +243,8 @@ pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
     }
 }
 
-/// `Throughput falls from 4600 to 3680 Mbit/s with 1024 · UDP (-20.0 % [-20.4, -19.6], worse)`.
-fn sentence((cell, change): (&ComparedCell, &Change)) -> String {
+/// `Throughput falls from 4600 to 3680 Mbit/s with 1024 · UDP: worse`.
+fn sentence((cell, change): (&ComparedCell, &Change), cells: usize) -> String {
     let median = |value: Option<f64>| value.map_or("no value".to_owned(), number::plain);
     let (old, new) = (median(change.old_median), median(change.new_median));
     let verb = match change.shift.map(|shift| shift.change().value) {
@@ -243,10 +252,12 @@ fn sentence((cell, change): (&ComparedCell, &Change)) -> String {
         _ => "rises",
     };
     let unit = around(" ", change.metric.unit, "");
-    let place = around(" with ", &cell.name(), "");
+    let place = match cells {
+        1 => String::new(),
+        _ => around(" with ", &cell.name(), ""),
+    };
     let (title, verdict) = (change.metric.title, change.verdict.name());
-    let change = shown(change);
-    format!("{title} {verb} from {old} to {new}{unit}{place} ({change}, {verdict})")
+    format!("{title} {verb} from {old} to {new}{unit}{place}: {verdict}")
 }
 
 fn unchanged(comparison: &Comparison) -> String {

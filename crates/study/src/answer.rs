@@ -24,7 +24,7 @@ pub struct Sentence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
     Text(String),
-    Figure(Place),
+    Place(Place),
 }
 
 bitcost_model::words! {
@@ -36,5 +36,7 @@ bitcost_model::words! {
         To = "to",
         /// The first ÷ the second, with its interval.
         Ratio = "ratio",
+        /// What limited the cell `of`, and how sure that is.
+        Bottleneck = "bottleneck",
     }
 }

@@ -64,7 +64,7 @@ impl Single<'_> {
         }
         let mut text = DocumentMut::new();
         text["title"] = value(format!("bitcost test {test}"));
-        text["question"] = value("What does a run with these settings cost?");
+        text["question"] = value("How fast is it, what does it cost, and what limits it?");
         text["lab"] = Item::Table(lab_table(self.lab));
         text["workload"] = Item::Table(workload);
         text["run"] = Item::Table(run);

@@ -169,7 +169,7 @@ pub struct AnswerTable {
     pub of: Cell,
     /// The cell that it is compared with.
     pub to: Option<Cell>,
-    /// The sentence, with one or two places for figures: `{of}` and `{to}` are the medians of the cells, `{ratio}` is the first ÷ the second, as in `4.4 times`, whose 95 % interval ends the sentence. An absolute figure comes first.
+    /// The sentence, with one or two places for figures: `{of}` and `{to}` are the medians of the cells, `{ratio}` is the first ÷ the second, as in `4.4 times`, whose interval stands under the answer. An absolute figure comes first. `{bottleneck}`: what limited `of`.
     pub words: String,
 }
 

@@ -105,7 +105,7 @@ fn a_test_is_interleaved_with_its_variant() {
     assert_eq!(done.code, Some(1), "{}\n{}", done.stderr, done.stdout);
     let first = done.stdout.lines().next().unwrap_or_default();
     // Of the rate, or of the cost to send at so low a one.
-    assert!(first.ends_with(", worse)."), "{}", done.stdout);
+    assert!(first.ends_with(": worse."), "{}", done.stdout);
     done.assert_prints("Throughput (Mbit/s)");
     done.assert_prints("options=base → options=-b 10M");
     let blocks = plan(&bench.log()).blocks;

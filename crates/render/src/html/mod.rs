@@ -1,6 +1,5 @@
 //! From executions to one self-contained HTML file: the answer, tables, pictures, and how it was measured.
 
-mod changes;
 mod chart;
 mod pictures;
 mod sections;
@@ -8,14 +7,14 @@ mod writer;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::findings::Findings;
 use bitcost_model::search::Goal;
 use bitcost_model::units::counted;
 use sha2::{Digest, Sha256};
 
-use crate::answer::{Answer, of_cell};
+use crate::answer::{answer, beside_answer, limiter_of};
+use crate::comparison::{comparison, comparison_headline, comparison_tally};
 use crate::document::json;
 use crate::experiment::{ladder_answer, ladder_blocks};
 use crate::export::{Maker, Source};
@@ -25,16 +24,13 @@ use pictures::Picture;
 use writer::Html;
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
 
-/// A Content Security Policy by which the page's own style and script are applied and nothing else is: nothing is loaded from
-/// or sent to any address, whatever the page holds (CSP3, 2.3.1: sources by hash).
+/// A Content Security Policy by which the page's own style is applied and nothing else is: no script runs, and nothing is
+/// loaded from or sent to any address, whatever the page holds (CSP3, 2.3.1: sources by hash).
 fn policy() -> String {
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+    let style = STANDARD.encode(Sha256::digest(STYLE));
     format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; form-action 'none'; base-uri 'none'",
-        hash(SCRIPT),
-        hash(STYLE)
+        "default-src 'none'; style-src 'sha256-{style}'; img-src data:; form-action 'none'; base-uri 'none'"
     )
 }
 
@@ -64,7 +60,7 @@ pub fn page(
         }
         page.raw("</ul>\n</nav>\n");
     }
-    changes::chapter(&mut page, between);
+    changes(&mut page, between);
     for (number, (execution, source)) in executions.iter().zip(sources).enumerate() {
         page.raw(&format!("<article id=\"chapter{number}\">\n"));
         chapter(&mut page, execution, source);
@@ -78,9 +74,7 @@ pub fn page(
         )
         .raw("<p>Command: <code>")
         .text(&maker.command_line.join(" "))
-        .raw("</code></p>\n</footer>\n</main>\n<script>")
-        .raw(SCRIPT)
-        .raw("</script>\n</body>\n</html>\n");
+        .raw("</code></p>\n</footer>\n</main>\n</body>\n</html>\n");
     page.finish()
 }
 
@@ -91,6 +85,19 @@ fn head(page: &mut Html, title: &str) {
         .raw("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>")
         .text(title)
         .raw(&format!("</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main id=\"top\">\n"));
+}
+
+/// What changed from the first execution to each other one.
+fn changes(page: &mut Html, between: &[Comparison]) {
+    if between.is_empty() {
+        return;
+    }
+    page.raw("<article>\n").element("h1", "", "What changed");
+    for one in between {
+        page.element("p", "answer", &comparison_headline(one))
+            .blocks(&comparison(one, true)[1..]);
+    }
+    page.raw("</article>\n");
 }
 
 fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
@@ -116,11 +123,14 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
             }
         }
     }
-    if summary.has_used() {
+    if summary.has_used() && execution.single().is_none() {
         sections::tables(page, summary);
     }
-    if let Some(comparison) = &execution.comparison {
-        changes::folded(page, comparison);
+    if let Some(of) = &execution.comparison {
+        let title = format!("From {} to {}", of.old, of.new);
+        page.fold(&title, &comparison_tally(of), |page| {
+            page.blocks(&comparison(of, true));
+        });
     }
     sections::statements(page, summary);
     if summary.has_used() {
@@ -135,7 +145,6 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     sections::losses(page, execution);
     sections::remarks(page, summary);
     sections::hosts(page, summary);
-    sections::runs(page, execution);
     sections::provenance(page, execution, source);
     // The document of `show --json`, for programs that read the page. No `<` in it can end its element.
     let document = json(execution).to_string().replace('<', "\\u003c");
@@ -149,8 +158,7 @@ fn header(page: &mut Html, execution: &Findings) {
     let summary = &execution.summary;
     let study = &summary.study;
     let runs = counted(summary.runs.len(), "run");
-    let blocks = counted(summary.blocks as usize, "block");
-    let mut words = vec![study.name.clone(), format!("{runs} in {blocks}")];
+    let mut words = vec![study.name.clone(), runs];
     words.push(summary.began_at.chars().take(10).collect());
     if let Some(end) = summary.ends.first() {
         let host = &end.host;
@@ -176,28 +184,22 @@ fn header(page: &mut Html, execution: &Findings) {
     page.raw("</header>\n");
 }
 
-/// What a chapter opens with: the answer, what changes it, and the lines of a test or a picture of several cells.
+/// What a chapter opens with: the answer, what belongs to it, and a picture.
 fn opening(page: &mut Html, execution: &Findings, first: Option<&Picture>) {
-    let answer = Answer::of(execution);
+    let mut sentence = answer(execution);
     let single = execution.single();
-    let mut sentence = answer.sentence;
-    if let Some(single) = &single {
-        let bottleneck = of_cell(single.limiter);
-        let (limiter, _) = bottleneck.split_once(": ").unwrap_or((&bottleneck, ""));
-        sentence += &format!(" Bottleneck: {limiter}.");
-    }
+    let blocks = match &single {
+        Some(single) => {
+            sentence += &format!(" Bottleneck: {}.", limiter_of(single.limiter));
+            one_cell(execution, single, false)
+        }
+        None => beside_answer(execution),
+    };
     let class = match sentence.len() > SHORT {
         true => "answer long",
         false => "answer",
     };
-    page.element("p", class, &sentence);
-    if let Some(single) = &single {
-        page.blocks(&one_cell(execution, single, false));
-        return;
-    }
-    for words in Caveat::by_weight(answer.caveats) {
-        page.element("p", "caveat", &format!("Caveat: {words}."));
-    }
+    page.element("p", class, &sentence).blocks(&blocks);
     if let Some(first) = first {
         page.figure(first);
     }

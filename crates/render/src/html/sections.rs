@@ -1,11 +1,9 @@
-//! The sections of a chapter: tables, statements, bottlenecks, losses, caveats, hosts, runs, and where the figures
-//! come from.
+//! The sections of a chapter: tables, statements, bottlenecks, losses, caveats, hosts, and where the figures come from.
 
-use bitcost_analysis::cells::{CellSummary, RunRow};
+use bitcost_analysis::cells::RunRow;
 use bitcost_analysis::checks::{ENOUGH_RUNS, Verdict};
-use bitcost_analysis::evenly::evenly;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_analysis::metrics::metric;
 use bitcost_analysis::summary::{Summary, shown_metrics};
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::units::counted;
@@ -17,24 +15,15 @@ use crate::export::Source;
 use crate::lines::Lines;
 use crate::losses::losses as losses_of;
 use crate::notes::notes;
-use crate::number;
 use crate::statements::statements as statements_of;
 use crate::tables::{COLUMNS, head, tables as all_tables};
-use crate::words::{around, named};
-
-const LISTED: usize = 500;
 
 /// The most runs whose losses have a table, and metrics that are above 0 where a run lost or retransmitted something.
 const LOSSES: usize = 10;
 const SIGNS: [&str; 3] = ["retransmits", "loss_pct", "requests_lost_pct"];
 
-fn shown(summary: &Summary) -> Vec<&'static Metric> {
-    let names = shown_metrics(summary).into_iter();
-    names.filter_map(metric).collect()
-}
-
 pub(crate) fn tables(page: &mut Html, summary: &Summary) {
-    let metrics = counted(shown(summary).len(), "metric");
+    let metrics = counted(shown_metrics(summary).len(), "metric");
     let words = format!("{metrics} of {}", counted(summary.cells.len(), "cell"));
     page.fold("Table", &words, |page| {
         page.blocks(&head(summary))
@@ -146,41 +135,6 @@ pub(crate) fn hosts(page: &mut Html, summary: &Summary) {
 
 /// Facts that are shown only where they differ.
 const DETAILS: [&str; 3] = ["feature ", "sysctl ", "mitigation "];
-
-/// Every run in its order.
-pub(crate) fn runs(page: &mut Html, execution: &Findings) {
-    let summary = &execution.summary;
-    let all = summary.runs.len();
-    let metrics = shown(summary);
-    let header = ["run", "block", "cell", "begun", "outcome"].map(str::to_owned);
-    let header = header
-        .into_iter()
-        .chain(metrics.iter().map(|metric| named(metric)));
-    let row = |run: &RunRow| {
-        let cell = summary.cells.get(run.cell).map(CellSummary::name);
-        let status = run.status.name().replace('_', " ");
-        let reason = run.reason.as_deref().unwrap_or_default();
-        let mut row = [run.run + 1, run.block + 1]
-            .map(|number| number.to_string())
-            .to_vec();
-        row.extend([cell, run.began_at.clone()].map(Option::unwrap_or_default));
-        row.push(status + &around(": ", reason, ""));
-        let values = metrics.iter().map(|metric| run.value(metric));
-        row.extend(values.map(|value| value.map_or("-".to_owned(), number::plain)));
-        row
-    };
-    let rows = evenly(all, LISTED).map(|place| row(&summary.runs[place]));
-    let lines = Lines::new(header, rows);
-    page.fold("Runs in their order", &counted(all, "run"), |page| {
-        if all > LISTED {
-            let words = format!(
-                "{LISTED} of {all} runs are listed, evenly chosen; `bitcost show FOLDER --format csv` prints all."
-            );
-            page.blocks(&[Block::words(words)]);
-        }
-        page.table("Runs in their order", &lines);
-    });
-}
 
 pub(crate) fn provenance(page: &mut Html, execution: &Findings, source: &Source) {
     let summary = &execution.summary;

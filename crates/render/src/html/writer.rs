@@ -115,11 +115,14 @@ impl Html {
         if !caption.is_empty() {
             self.element("caption", "", caption);
         }
-        // A column of words begins at its left.
-        let is_word = |words: &str| words.starts_with(char::is_alphabetic);
+        // A column that is mostly words begins at its left.
         let class = |place: usize| {
-            let mut rows = lines.rows.iter();
-            match rows.any(|(_, row)| row.get(place).is_some_and(|words| is_word(words.trim()))) {
+            let all = lines.rows.iter().filter_map(|(_, row)| row.get(place));
+            let (words, others): (Vec<&str>, Vec<&str>) = all
+                .map(|words| words.trim())
+                .filter(|words| !["", "-"].contains(words))
+                .partition(|words| words.starts_with(char::is_alphabetic));
+            match words.len() > others.len() {
                 true => " class=\"words\"",
                 false => "",
             }

@@ -96,13 +96,9 @@ fn nothing_is_loaded_and_words_are_no_markup() {
     ] {
         assert!(!html.contains(loads), "{loads}");
     }
-    for policy in [
-        "default-src 'none'; script-src 'sha256-",
-        "; form-action 'none'; base-uri 'none'\"",
-    ] {
-        assert!(html.contains(policy), "{policy}");
-    }
-    assert!(!html.contains("unsafe-inline"));
+    assert!(html.contains("default-src 'none'; style-src 'sha256-"));
+    assert!(html.contains("; form-action 'none'; base-uri 'none'\""));
+    assert!(!html.contains("unsafe-inline") && !html.contains("script-src"));
     let closing = html.matches("</script>").count();
     let opening = html.matches("<script").count();
     assert_eq!(opening, closing, "a script was ended by its data");
@@ -132,8 +128,6 @@ fn of_many_runs_the_page_stays_small_however_many_cells_they_are_of() {
             "{} bytes of {cells} cells",
             html.len()
         );
-        let words = "500 of 3000 runs are listed, evenly chosen;";
-        assert!(html.contains(words), "{cells} cells");
     }
 }
 
@@ -238,9 +232,8 @@ fn a_page_has_its_parts_and_only_pictures_that_show_something() {
         "Table",
         "What limited it",
         "Spread",
-        "Against size",
+        "Curves",
         "Within a run",
-        "Runs in their order",
         "Provenance",
     ];
     assert_eq!(headings, wanted);
@@ -274,7 +267,8 @@ fn a_study_has_the_pictures_that_it_asks_for() {
         "Throughput against message size (bytes).",
     ];
     assert_eq!(titles(&html), wanted);
-    let of_both = html.matches("<title>b, 512: 510 [500, 530] Mbit/s</title>");
+    assert_eq!(html.matches("of the runs. With brand b.").count(), 1);
+    let of_both = html.matches("<title>Throughput, 512: 510 [500, 530] Mbit/s</title>");
     assert_eq!(of_both.count(), 4, "each for a desk and for a phone");
 }
 
@@ -306,10 +300,13 @@ fn of_two_executions_the_changes_stand_first() {
     let changes = html.find("<h1>What changed</h1>").expect("a chapter");
     let table = html.find("<h2>Table</h2>").expect("the first execution's");
     assert!(changes < table);
-    assert!(html.contains("2 figures: 1 better, 1 same"), "how many");
-    assert_eq!(titles(&html)[0], "Changes.");
-    assert!(html.contains("<title>2048, Throughput: +50.0 % "));
-    assert!(html.contains("class=\"rule zero\""), "no line at no change");
+    let answer =
+        "<p class=\"answer\">Throughput rises from 1001 to 1501 Mbit/s with 2048: better.</p>";
+    assert!(html.contains(answer), "the largest change");
+    assert!(
+        html[changes..table].contains("<td>+50.0 % "),
+        "every change"
+    );
     for chapter in ["chapter0", "chapter1"] {
         let parts = [
             format!("href=\"#{chapter}\""),

@@ -115,7 +115,7 @@ fn words(node: &Node, text: &str, is_compared: bool) -> Option<Vec<Word>> {
             return node.error(format!("unknown place `{{{name}}}` in `words`{rest}"));
         };
         words.push(Word::Text(before.to_owned()));
-        words.push(Word::Figure(place));
+        words.push(Word::Place(place));
         rest = after;
     }
     words.push(Word::Text(rest.to_owned()));
@@ -130,8 +130,8 @@ fn wrong_figures(words: &[Word], is_compared: bool) -> Option<String> {
     let figures: Vec<Place> = words
         .iter()
         .filter_map(|word| match word {
-            Word::Figure(place) => Some(*place),
-            Word::Text(_) => None,
+            Word::Place(Place::Bottleneck) | Word::Text(_) => None,
+            Word::Place(place) => Some(*place),
         })
         .collect();
     let needs = |place: &&Place| !is_compared && **place != Place::Of;

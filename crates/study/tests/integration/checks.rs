@@ -187,9 +187,9 @@ fn an_answer_is_one_or_two_sentences_about_cells() {
         sentence.words,
         [
             text("It is "),
-            Word::Figure(Place::Of),
+            Word::Place(Place::Of),
             text(", "),
-            Word::Figure(Place::Ratio),
+            Word::Place(Place::Ratio),
             text(".")
         ]
     );

@@ -12,8 +12,9 @@ const WIDTHS: [(&str, f64); 2] = [("broad", 900.0), ("narrow", 360.0)];
 const LETTER: f64 = 7.2;
 const LINE: f64 = 18.0;
 
-/// The most letters of a name left of its band, and of a word in a column.
+/// The most letters of a name left of its band, and of a word in a column; and of a title.
 const NAME: usize = 36;
+const TITLE: usize = 46;
 
 /// Room between the last values and the ends of an axis, so that signs there are whole.
 const INSET: f64 = 8.0;
@@ -59,7 +60,7 @@ impl Chart {
             planes.push(Plane {
                 panel,
                 left,
-                right: width - if is_narrow { 8.0 } else { 24.0 } - columns,
+                right: width - if is_narrow { 14.0 } else { 24.0 } - columns,
                 top,
                 bottom,
                 is_last,
@@ -214,11 +215,6 @@ impl Plane<'_> {
             (8.0, self.top - 10.0),
             &self.panel.y_title,
         );
-        for value in &self.panel.rules {
-            let Some(x) = self.x(*value) else { continue };
-            let class = if *value == 0.0 { "rule zero" } else { "rule" };
-            line(page, class, (x, self.top), (x, self.bottom));
-        }
     }
 
     /// The ticks of the vertical axis, from below, with the labels for which there is room.
@@ -408,7 +404,8 @@ fn text(page: &mut Html, class: &str, anchor: &str, (x, y): (f64, f64), words: &
     if words.is_empty() {
         return;
     }
-    let shown = short(words, NAME);
+    let letters = if class == "title" { TITLE } else { NAME };
+    let shown = short(words, letters);
     page.raw(&format!(
         "<text class=\"{class}\" text-anchor=\"{anchor}\" x=\"{x:.1}\" y=\"{y:.1}\">"
     ))

@@ -32,8 +32,6 @@ pub(crate) struct Panel {
     pub y_title: String,
     pub height: f64,
     pub traces: Vec<Trace>,
-    /// Values of the horizontal axis at which a line stands.
-    pub rules: Vec<f64>,
     /// Words right of the bands of names, each column with its title.
     pub columns: Vec<(String, Vec<String>)>,
 }
@@ -144,12 +142,13 @@ impl Chart {
         })
     }
 
-    /// One panel with a band for each name.
-    pub fn rows(x: (Axis, &str), names: Vec<String>, traces: Vec<Trace>) -> Chart {
+    /// One panel with a band for each name; `y_title` stands above the names.
+    pub fn rows(x: (Axis, &str), y_title: String, names: Vec<String>, traces: Vec<Trace>) -> Chart {
         Chart::of(Panel {
             x: x.0,
             x_title: x.1.to_owned(),
             height: BAND * names.len() as f64,
+            y_title,
             y: Scale::Names(names),
             traces,
             ..Panel::default()

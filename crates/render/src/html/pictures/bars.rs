@@ -10,7 +10,9 @@ pub(super) struct Bars {
     pub title: String,
     pub caption: String,
     pub unit: String,
+    /// Each name, and what they are names of.
     pub names: Vec<String>,
+    pub names_title: String,
     pub series: Vec<Series>,
     /// Whether the bars of a name are behind each other.
     pub is_stacked: bool,
@@ -39,16 +41,22 @@ impl Series {
 
 pub(super) const DOCUMENT: &str = "document";
 
+const NOTHING: Interval = Interval {
+    value: 0.0,
+    low: Some(0.0),
+    high: Some(0.0),
+};
+
 impl Bars {
     pub fn draw(self) -> Picture {
         let mut traces = Vec::new();
-        let mut ends = vec![0.0; self.names.len()];
+        let mut ends = vec![NOTHING; self.names.len()];
         let width = 0.8 / self.series.len().max(1) as f64;
         for (place, series) in self.series.iter().enumerate() {
             let mut bars = Trace::new(
                 &series.name,
                 place,
-                Marks::Bars(self.bars(series, &mut ends)),
+                Marks::Bars(self.bars(series, place, &mut ends)),
             );
             if !self.is_stacked && self.series.len() > 1 {
                 bars.slot = ((place as f64 + 0.5) * width - 0.4, 0.85 * width);
@@ -68,7 +76,8 @@ impl Bars {
         let reach: Vec<f64> = reach.flatten().collect();
         let all = self.names.len();
         let names = self.names.into_iter().take(ROWS).collect();
-        let mut chart = Chart::rows((Axis::from_zero(&reach), &self.unit), names, traces);
+        let x = (Axis::from_zero(&reach), &*self.unit);
+        let mut chart = Chart::rows(x, self.names_title, names, traces);
         chart.panels[0].columns = self.columns;
         for (_, words) in &mut chart.panels[0].columns {
             words.truncate(ROWS);
@@ -81,19 +90,33 @@ impl Bars {
         }
     }
 
-    /// The bars of a series, which begin where those before them end if they are stacked.
-    fn bars(&self, series: &Series, ends: &mut [f64]) -> Vec<Mark> {
+    /// The bars of the series with this number. Stacked ones begin where those before them end, and the last one has the
+    /// bounds of their sum.
+    fn bars(&self, series: &Series, number: usize, ends: &mut [Interval]) -> Vec<Mark> {
+        let is_last = number + 1 == self.series.len();
         let values = series.values.iter().take(ROWS).enumerate();
         let bar = |(place, value): (usize, &Option<Interval>)| {
             let value = value.as_ref()?;
-            let from = if self.is_stacked { ends[place] } else { 0.0 };
-            ends[place] = from + value.value;
+            let before = if self.is_stacked {
+                ends[place]
+            } else {
+                NOTHING
+            };
+            let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
+            ends[place] = Interval {
+                value: before.value + value.value,
+                low: sum(before.low, value.low),
+                high: sum(before.high, value.high),
+            };
             let name = format!("{}, {}", self.names[place], series.name);
             let title = words(&name, value, &self.unit);
-            let whole = value.map(|value| from + value);
+            let end = match self.is_stacked && !is_last {
+                true => Interval::alone(ends[place].value),
+                false => ends[place],
+            };
             Some(Mark {
-                from,
-                ..Mark::at(whole.value, place as f64, &whole, title)
+                from: before.value,
+                ..Mark::at(end.value, place as f64, &end, title)
             })
         };
         values.filter_map(bar).collect()

@@ -5,7 +5,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::{Interval, quantile_of_sorted};
 
-use super::picture::{Picture, ROWS, by_cell, named, note_rows, points, words};
+use super::picture::{Picture, ROWS, by_cell, factors, named, note_rows, points, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Quartiles, Trace};
 use crate::number;
 
@@ -43,7 +43,13 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
         Trace::new("runs", 0, Marks::Dots(dots)),
     ];
     (traces[0].slot, traces[1].slot) = ((-0.2, 0.4), (0.25, 0.4));
-    let mut chart = Chart::rows((Axis::along(None, &all, &[]), named(metric)), names, traces);
+    let x = (Axis::along(None, &all, &[]), named(metric));
+    let mut chart = Chart::rows(
+        x,
+        factors(cells.iter().map(|(cell, _)| *cell)),
+        names,
+        traces,
+    );
     chart.has_legend = false;
     Some(Picture {
         title: format!("{}, every run.", metric.title),

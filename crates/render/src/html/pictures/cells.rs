@@ -8,7 +8,7 @@ use bitcost_analysis::summary::{Summary, measured};
 
 use super::bars::{Bars, Series};
 use super::curve;
-use super::picture::{Picture, bars_caption, by_levels, named};
+use super::picture::{Picture, bars_caption, by_levels, factors, named};
 use crate::answer::{stacked, total};
 use crate::number;
 
@@ -66,11 +66,16 @@ pub(crate) fn first(execution: &Findings) -> Option<Picture> {
     } else {
         ""
     };
+    let of_sum = match metrics.len() {
+        1 => "",
+        _ => " Bounds are the sums of both ends'.",
+    };
     let bars = Bars {
         title,
-        caption: format!("{}{document}", bars_caption(cells.iter().copied())),
+        caption: bars_caption(cells.iter().copied()) + of_sum + document,
         unit: named(first).to_owned(),
         names: cells.iter().map(|cell| cell.name()).collect(),
+        names_title: factors(cells.iter().copied()),
         series,
         is_stacked: true,
         columns: columns(execution, &cells, &metrics),
@@ -101,9 +106,7 @@ fn columns(
     metrics: &[&'static Metric],
 ) -> Vec<(String, Vec<String>)> {
     let shown = |value: Option<f64>| value.map_or("-".to_owned(), number::plain);
-    let sums = cells
-        .iter()
-        .map(|cell| shown(total(cell, metrics).map(|sum| sum.value)));
+    let sums = cells.iter().map(|cell| shown(total(cell, metrics)));
     let mut columns = vec![(named(metrics[0]).to_owned(), sums.collect())];
     let is_other = metrics[0].name != THROUGHPUT;
     let throughput = |cell: &&CellSummary| Some(cell.figure(THROUGHPUT)?.value);
@@ -152,6 +155,7 @@ pub(super) fn compared(execution: &Findings) -> Vec<Picture> {
             caption: format!("{}{THEIRS}", bars_caption(cells.iter().copied())),
             unit: named(metrics[0]).to_owned(),
             names: cells.iter().map(|cell| cell.name()).collect(),
+            names_title: factors(cells.iter().copied()),
             series: metrics
                 .iter()
                 .map(|metric| series(&cells, metric, metric.title))

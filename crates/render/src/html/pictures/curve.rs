@@ -11,7 +11,7 @@ use bitcost_study::{Bars, Picture as Wanted, PictureKind};
 use super::bars::DOCUMENT;
 use super::picture::{Picture, bars_caption, named, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
-use crate::words::factor_words;
+use crate::words::{around, factor_words};
 
 /// Cells from which a picture with a bar for each is longer than a screen.
 const MANY: usize = 24;
@@ -82,11 +82,16 @@ pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Op
         let drawn = marks.into_iter().filter(|(_, of)| !of.all().is_empty());
         traces.extend(drawn.map(|(name, marks)| Trace::new(name, series, marks)));
     }
+    let others = lines.iter().flat_map(|(_, cells)| cells).next();
+    let others = others.map_or(&[][..], |(_, cell)| &cell.levels).iter();
+    let others = others.filter(|(name, _)| *name != factor && lines.len() > 1);
+    let others: Vec<String> = others.map(|(name, _)| factor_words(name)).collect();
     let factor = factor_words(&factor);
     let axes = (x_axis, Axis::along(wanted.y, &y, &bounds));
     (!traces.is_empty()).then(|| Picture {
         title: format!("{} against {factor}.", metric.title),
-        caption: caption(wanted, &lines, &traces),
+        caption: caption(wanted, &lines, &traces)
+            + &around(" A line for each ", &others.join(" and "), "."),
         chart: Chart::plain((axes.0, &factor), (axes.1, named(metric)), traces),
         ..Picture::default()
     })

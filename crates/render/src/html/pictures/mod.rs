@@ -12,25 +12,29 @@ use std::borrow::Cow;
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
+use bitcost_model::study::Label;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
-use crate::words::around;
-pub(crate) use picture::{Picture, ROWS, note_rows};
+use crate::words::{around, factor_words};
+pub(crate) use picture::Picture;
 
 /// The heading above the pictures of each kind, in the order of [`Kind::ALL`].
 const HEADINGS: [&str; 5] = [
     "Compared with the document",
     "Percentiles",
     "Spread",
-    "Against size",
+    "Curves",
     "Within a run",
 ];
 
-/// What a chapter of several cells opens with: the curve that the study names first, or else its cells.
+/// What a chapter opens with: of one cell a run over time; of several the curve that the study names first, or else its
+/// cells.
 pub(crate) fn first(execution: &Findings) -> Option<Picture> {
+    let of_test = Wanted::plain(Kind::Series);
     let is_curve = |wanted: &&Wanted| matches!(wanted.kind, Kind::Curve);
     let own = execution.summary.study.pictures.as_ref();
     let own = own.and_then(|all| all.first()).filter(is_curve);
+    let own = execution.single().map(|_| &of_test).or(own);
     let own = own.and_then(|wanted| drawn(execution, wanted).into_iter().next());
     own.or_else(|| cells::first(execution))
 }
@@ -44,9 +48,16 @@ fn drawn(execution: &Findings, wanted: &Wanted) -> Vec<Picture> {
         Kind::Curve => each_metric(of, |of, metric| curve::draw(of, wanted, metric)),
         Kind::Series => runs::draw(of),
     };
+    let level = |(factor, labels): &(String, Vec<Label>)| {
+        let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
+        format!("{} {}", factor_words(factor), labels.join(" or "))
+    };
+    let only = wanted.of.iter().map(level).collect::<Vec<_>>().join(", ");
     for picture in &mut drawn {
-        picture.title =
-            around("", wanted.title.as_deref().unwrap_or_default(), ". ") + &picture.title;
+        match &wanted.title {
+            Some(title) => picture.title = format!("{title}. {}", picture.title),
+            None => picture.caption += &around(" With ", &only, "."),
+        }
     }
     drawn
 }
@@ -93,6 +104,16 @@ fn narrowed<'a>(execution: &'a Findings, picture: &Wanted) -> Cow<'a, Findings> 
         run.cell = place.unwrap_or(run.cell);
         place.is_some()
     });
+    // A factor of which one level is left says nothing in the names of cells.
+    let first = summary.cells.first().map(|cell| cell.levels.clone());
+    for level in first.iter().flatten().filter(|_| kept > 1) {
+        let cells = &mut summary.cells;
+        if cells.iter().all(|cell| cell.levels.contains(level)) {
+            cells
+                .iter_mut()
+                .for_each(|cell| cell.levels.retain(|one| one != level));
+        }
+    }
     if !picture.metrics.is_empty() {
         summary.study.table.metrics.clone_from(&picture.metrics);
         for cell in &mut summary.cells {

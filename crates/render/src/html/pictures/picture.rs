@@ -8,7 +8,7 @@ use bitcost_model::study::Label;
 
 use crate::html::chart::Chart;
 use crate::number;
-use crate::words::intervals_of;
+use crate::words::{factor_words, intervals_of};
 
 #[derive(Default)]
 pub(crate) struct Picture {
@@ -79,6 +79,13 @@ pub(super) fn by_levels(execution: &Findings, cell: &CellSummary) -> Vec<(i64, u
         }
     };
     cell.levels.iter().map(place).collect()
+}
+
+/// What the names of cells consist of: `message size (bytes) · transport`.
+pub(super) fn factors<'a>(mut cells: impl Iterator<Item = &'a CellSummary>) -> String {
+    let levels = cells.next().map_or(&[][..], |cell| &cell.levels);
+    let names = levels.iter().map(|(name, _)| factor_words(name));
+    names.collect::<Vec<_>>().join(" · ")
 }
 
 pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> String {

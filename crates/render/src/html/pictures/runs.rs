@@ -50,6 +50,8 @@ const PANELS: &[(&str, &[Line])] = &[
 const MOST: usize = 5;
 const HEIGHT: f64 = 110.0;
 
+const NEAREST: &str = "The run of this cell that lies nearest to the median; a point per stretch between two samples.";
+
 /// The most cells of which one run is drawn.
 const CELLS: usize = 12;
 
@@ -68,13 +70,23 @@ pub(super) fn draw(execution: &Findings) -> Vec<Picture> {
         let nearest = values
             .iter()
             .min_by(|(_, a), (_, b)| away(*a).total_cmp(&away(*b)))?;
-        Some((cell.name(), nearest.0 - 1))
+        Some((cell.name(), nearest.0 - 1, values.len()))
     };
-    let runs: Vec<(String, u32)> = cells.iter().take(CELLS).filter_map(typical).collect();
+    let runs: Vec<(String, u32, usize)> = cells.iter().take(CELLS).filter_map(typical).collect();
     let found = stretches(&*execution.events, false, |run| {
-        runs.iter().any(|(_, wanted)| *wanted == run)
+        runs.iter().any(|(_, wanted, _)| *wanted == run)
     });
-    let of = |(cell, run): &(String, u32)| of_run(cell, *run, found.get(run)?);
+    let of = |(cell, run, count): &(String, u32, usize)| {
+        let caption = match count {
+            1 => "A point per stretch between two samples.",
+            _ => NEAREST,
+        };
+        let picture = of_run(&format!("{cell}, run {}.", run + 1), found.get(run)?)?;
+        Some(Picture {
+            caption: caption.to_owned(),
+            ..picture
+        })
+    };
     let mut drawn: Vec<Picture> = runs.iter().filter_map(of).collect();
     if let (Some(last), true) = (drawn.last_mut(), cells.len() > CELLS) {
         last.note = Some(format!(
@@ -85,25 +97,25 @@ pub(super) fn draw(execution: &Findings) -> Vec<Picture> {
     drawn
 }
 
-fn of_run(cell: &str, run: u32, stretches: &[Stretch]) -> Option<Picture> {
+fn of_run(title: &str, stretches: &[Stretch]) -> Option<Picture> {
     let (mut panels, mut series) = (Vec::new(), 0);
-    for (title, lines) in PANELS {
+    for (axis, lines) in PANELS {
         let mut traces = Vec::new();
         for line in *lines {
             let marks = marks(stretches, line);
-            if !marks.is_empty() {
+            // What never happened is a number in the answer, and no line.
+            if marks.iter().any(|mark| mark.y != 0.0) {
                 traces.push(Trace::new(line.2, series, Marks::Line(marks)));
                 series += 1;
             }
         }
         if !traces.is_empty() && panels.len() < MOST {
-            panels.push(panel(title, traces, stretches));
+            panels.push(panel(axis, traces, stretches));
         }
     }
     let has_legend = series > 1;
     (!panels.is_empty() && stretches.len() > 2).then(|| Picture {
-        title: format!("{cell}, run {}.", run + 1),
-        caption: "The run of this cell that lies nearest to the median; a point per stretch between two samples.".into(),
+        title: title.to_owned(),
         chart: Chart {
             panels: panels.into_iter().flat_map(|chart| chart.panels).collect(),
             has_legend,
@@ -129,7 +141,7 @@ fn panel(title: &str, traces: Vec<Trace>, stretches: &[Stretch]) -> Chart {
     let values: Vec<f64> = marks.map(|mark| mark.y).collect();
     let times: Vec<f64> = stretches.iter().map(|stretch| stretch.of.end_s).collect();
     let x = Axis::along(Some(Scale::Linear), &times, &[0.0]);
-    let x_title = "seconds since the start of the window";
+    let x_title = "seconds since the window began";
     let mut chart = Chart::plain((x, x_title), (Axis::from_zero(&values), title), traces);
     chart.panels[0].height = HEIGHT;
     chart
