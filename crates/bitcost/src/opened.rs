@@ -86,13 +86,16 @@ pub fn say_caveats(executions: &[Findings]) {
     }
 }
 
-/// Reads all these folders, or the newest execution where none is named, and gives no two logs the
-/// same name.
+/// Reads all these folders, or the newest execution where none is named, which it says, and gives no two logs the same
+/// name.
 pub fn open_all(folders: &[PathBuf]) -> Result<Vec<Findings>, Failure> {
     let newest: Vec<PathBuf> = match folders {
         [] => newest_folders::<1>()?.to_vec(),
         _ => Vec::new(),
     };
+    for folder in &newest {
+        output::say(&format!("the newest execution: {}", folder.display()));
+    }
     let mut found = folders
         .iter()
         .chain(&newest)
@@ -102,20 +105,16 @@ pub fn open_all(folders: &[PathBuf]) -> Result<Vec<Findings>, Failure> {
     Ok(found)
 }
 
-/// The newest executions, where the user named none; says which they are.
+/// The newest executions, where the user named none.
 pub fn newest_folders<const MANY: usize>() -> Result<[PathBuf; MANY], Failure> {
     let mut found = newest();
     found.truncate(MANY);
-    let all = <[PathBuf; MANY]>::try_from(found).map_err(|found| {
+    <[PathBuf; MANY]>::try_from(found).map_err(|found| {
         let few = if found.is_empty() { "no" } else { "only one" };
         Failure::Usage(format!(
             "there is {few} execution in {USUAL_PARENT}; give the folder of one, or make one with `bitcost test tcp`"
         ))
-    })?;
-    for folder in &all {
-        output::say(&format!("the newest execution: {}", folder.display()));
-    }
-    Ok(all)
+    })
 }
 
 /// Renames executions whose folders have the same name: each is named by the path of its folder.

@@ -133,7 +133,8 @@ fn figures(run: &RunView) -> Vec<Block> {
     words.push(format!("{received} received"));
     if run.conditions.workload.is_datagram() {
         words.extend(share(run, "loss_pct", "lost"));
-        words.extend(share(run, "reordered_pct", "reordered"));
+        let is_reordered = figure_of(run, "reordered_pct") > Some(0.0);
+        words.extend(share(run, "reordered_pct", "reordered").filter(|_| is_reordered));
     } else if sentence(run).is_none() {
         let count = retransmitted_in_window(run);
         let count = count.map(|count| counted(count as usize, "segment"));

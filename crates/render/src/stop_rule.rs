@@ -1,12 +1,15 @@
 //! The result of a stop rule, as a sentence.
 
+use bitcost_analysis::metrics::metric;
 use bitcost_analysis::summary::{Goal, Missing, Precision};
 
 use crate::number;
+use crate::words::lowered;
 
 /// One sentence: that the rule is met, or where it is not.
 pub fn stop_rule_text(precision: &Precision) -> String {
-    let (metric, requested) = (&precision.metric, precision.requested_pct);
+    let (name, requested) = (&precision.metric, precision.requested_pct);
+    let metric = metric(name).map_or(name.clone(), |metric| lowered(metric.title));
     let (figure, everywhere) = match precision.goal {
         Goal::Cells => ("median", "in every cell"),
         Goal::Ratios => ("ratios", "for every ratio"),

@@ -69,6 +69,11 @@ fn leaves(place: &str, value: &Json, other: &Json, found: &mut BTreeMap<String, 
                 within(&(number + 1).to_string(), value, others.get(number));
             }
         }
+        (Json::Object(fields), Json::Null) if fields.len() == 1 => {
+            for (name, value) in fields {
+                within(name, value, None);
+            }
+        }
         (Json::Object(_) | Json::Array(_), Json::Null) => {
             found.insert(place.to_owned(), "present".into());
         }
@@ -99,11 +104,15 @@ mod tests {
         let none = json!({ "topology": "pair", "network": null });
         assert_eq!(
             differences("lab", &none, &lab(0)),
-            ["lab network: was absent, is present"]
+            ["lab network links: was absent, is present"]
         );
         assert_eq!(
             differences("lab", &lab(0), &json!(null)),
             ["lab: was present, is absent"]
+        );
+        assert_eq!(
+            differences("mss", &json!(null), &json!({ "bytes": 536 })),
+            ["mss: was absent, is 536 B"]
         );
         let run = |ms: u64, mode: &str| json!({ "duration_ms": ms, "mode": mode });
         assert_eq!(

@@ -21,7 +21,11 @@ const RATIO_LEAST: f64 = 1.2;
 /// What differs between the hosts, a sentence each: the labs first, then endpoint by endpoint, with what identifies a
 /// machine.
 pub(super) fn host_sentences(old: &Findings, new: &Findings) -> Vec<String> {
-    let labs = differences("lab", &json!(old.summary.lab), &json!(new.summary.lab));
+    let [was, is] = [old, new].map(|side| side.summary.lab.as_ref());
+    let labs = match was.zip(is).map(|(was, is)| [&was.topology, &is.topology]) {
+        Some([was, is]) if was != is => vec![format!("lab: was {was}, is {is}")],
+        _ => differences("lab", &json!(was), &json!(is)),
+    };
     let mut found = first(labs, "in the lab");
     let facts = |end: &EndpointDescription| json!({ "host name": end.host.host_name, "memory in KiB": end.host.memory_kib, "place": end.place });
     for was in &old.summary.ends {

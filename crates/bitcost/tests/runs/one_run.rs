@@ -81,7 +81,7 @@ fn study_ends_when_its_stop_rule_is_met() {
     let rule = "blocks = 2\nuntil_interval_pct = 100\nmax_blocks = 20\n";
     bench.write("mine.toml", &SMALL.replacen("blocks = 3\n", rule, 1));
     let done = bench.bitcost(&["run", "mine.toml"]).with_code(0);
-    done.assert_says("after 2 blocks: 95 % interval of the median of throughput_mbps");
+    done.assert_says("after 2 blocks: 95 % interval of the median of throughput narrower");
     done.assert_prints("stop rule: ");
     done.assert_prints("reached in every cell");
     let folder = bench.execution_name();
