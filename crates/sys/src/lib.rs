@@ -19,7 +19,6 @@ pub mod perf;
 pub mod process;
 pub mod seccomp;
 pub mod socket;
-pub mod stamped;
 pub mod steer;
 pub mod tcp_info;
 pub mod thread;

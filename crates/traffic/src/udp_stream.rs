@@ -3,8 +3,8 @@
 use std::net::UdpSocket;
 
 use bitcost_model::record::{InEffect, Role};
+use bitcost_sys::datagram::{Stamped, receive_stamped};
 use bitcost_sys::socket::{self, SO_TIMESTAMPNS};
-use bitcost_sys::stamped::{Stamped, receive_stamped};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 
