@@ -80,9 +80,7 @@ impl RttCheck {
     pub fn problem(&self) -> Option<String> {
         let Pings { to, sent, .. } = &self.pings;
         let Some(RttFigures { min_us, .. }) = self.pings.figures() else {
-            return Some(format!(
-                "none of {sent} requests to connect to {to} was answered"
-            ));
+            return Some(format!("none of {sent} connects to {to} was answered"));
         };
         let (requested, tolerance) = (self.requested_us as f64, self.tolerance_us as f64);
         if (min_us - requested).abs() <= tolerance {
