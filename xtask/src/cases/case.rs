@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::programs::output;
 
+/// The length of a test, in seconds.
+pub const SECONDS: f64 = 4.0;
+
 /// What `case.toml` says.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -13,7 +13,7 @@ use bitcost_render::explained::said;
 use serde_json::json;
 
 use crate::programs::{append, given_or_built, remedied, require};
-use case::{Own, Table};
+use case::{Own, SECONDS, Table};
 use stand::{Field, Stand};
 use table::{Row, table};
 
@@ -66,9 +66,6 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     print!("{}", table(&file)?);
     Ok(true)
 }
-
-/// The length of a test, in seconds.
-pub const SECONDS: f64 = 4.0;
 
 /// Tests as it is, with the cure, and with one remedy after the other until one is useful.
 fn tested(row: &mut Row, own: &Own, field: &Field) -> Result<()> {

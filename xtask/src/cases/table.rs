@@ -7,7 +7,7 @@ use bitcost_stats::quantile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::case::Case;
+use super::case::{Case, SECONDS};
 use crate::programs::median;
 
 /// The share of the cure's gain from which a remedy is useful.
@@ -166,7 +166,7 @@ pub fn table(file: &Path) -> Result<String> {
         pct(useful, of),
         at(0.5),
         at(0.9),
-        super::SECONDS
+        SECONDS
     );
     let line = |row: Row| format!("no test makes {}: {}\n", row.case.name, row.failed);
     text.extend(others.into_iter().map(line));
