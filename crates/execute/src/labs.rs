@@ -46,7 +46,6 @@ fn read_lab(name: &str, file: &str, text: &str) -> Result<NamedLab, ExecuteError
         lab: Imported {
             topology,
             warnings: Vec::new(),
-            commands: Vec::new(),
         },
     })
 }

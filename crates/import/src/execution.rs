@@ -31,13 +31,13 @@ pub struct Head<'a> {
 
 type Factor = (String, Vec<Label>);
 
-/// The bytes of iperf3's cookie; a shorter one is none that tells tests apart.
-const COOKIE_BYTES: usize = 36;
-
 /// The log of some runs. Runs of the same levels are runs of one cell, each in a separate block, in
 /// the order of the files: other programs do not interleave their runs.
 pub fn execution(runs: Vec<Run>, head: Head) -> Vec<Event> {
     let mut runs = joined(runs);
+    for run in &mut runs {
+        run.level("tool", run.imported.tool.clone());
+    }
     name_files(&mut runs);
     let factors = factors(&runs);
     let began = Event::ExecutionBegan {
@@ -70,24 +70,22 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
     // The place of each test, by each of its ends.
     let mut ends: HashMap<(String, bool), usize> = HashMap::new();
     for mut run in runs {
-        let cookie = run.cookie.take();
-        let Some(cookie) = cookie.filter(|cookie| cookie.len() >= COOKIE_BYTES) else {
+        let Some(cookie) = run.cookie.take() else {
             joined.push(run);
             continue;
         };
-        let end = (cookie, run.is_server);
-        if ends.contains_key(&end) {
+        let [own, other] = [run.is_server, !run.is_server].map(|end| (cookie.clone(), end));
+        if ends.contains_key(&own) {
             continue;
         }
-        let other = ends.get(&(end.0.clone(), !run.is_server)).copied();
-        ends.insert(end, other.unwrap_or(joined.len()));
-        match other.map(|place| &mut joined[place]) {
+        let place = ends.get(&other).copied();
+        ends.insert(own, place.unwrap_or(joined.len()));
+        match place.map(|place| &mut joined[place]) {
             None => joined.push(run),
-            Some(first) => {
-                if first.is_server {
-                    std::mem::swap(first, &mut run);
-                }
-                first.join(run);
+            Some(client) if run.is_server => client.join(run),
+            Some(server) => {
+                let server = std::mem::replace(server, run);
+                joined[place.unwrap_or_default()].join(server);
             }
         }
     }
@@ -99,59 +97,44 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
 /// `run-1.json` and `run-2.json` are.
 fn name_files(runs: &mut [Run]) {
     let is_number = |letter: char| letter.is_ascii_digit() || "-_.".contains(letter);
-    let names = |run: &Run| {
+    let label = |run: &Run| {
         let path = Path::new(run.imported.file.trim_end_matches(".gz"));
-        [path.parent().and_then(Path::file_name), path.file_stem()].map(|name| {
-            let name = name.unwrap_or_default().to_string_lossy();
-            name.trim_matches(is_number).to_owned()
-        })
+        let names = [path.parent().and_then(Path::file_name), path.file_stem()];
+        let names = names.map(|name| name.unwrap_or_default().to_string_lossy());
+        let names = names.each_ref().map(|name| name.trim_matches(is_number));
+        names.join("/").trim_matches('/').to_owned()
     };
-    let mut names: Vec<[String; 2]> = runs.iter().map(names).collect();
-    if names.iter().all(|[folder, _]| *folder == names[0][0]) {
-        names.iter_mut().for_each(|[folder, _]| folder.clear());
-    }
-    let labels = names
+    let labels: Vec<String> = runs.iter().map(label).collect();
+    let mut files = HashMap::new();
+    let has_files = runs
         .iter()
-        .map(|names| match names.join("/").trim_matches('/') {
-            "" => "numbered".to_owned(),
-            label => label.to_owned(),
-        });
-    let labels: Vec<String> = labels.collect();
-    let mut files: HashMap<_, &String> = HashMap::new();
-    let has_files = runs.iter().zip(&labels).any(|(run, label)| {
-        let levels = (&run.imported.levels, &run.imported.tool);
-        *files.entry(levels).or_insert(label) != label
-    });
+        .zip(&labels)
+        .any(|(run, label)| *files.entry(&run.imported.levels).or_insert(label) != label);
     for (run, label) in runs.iter_mut().zip(labels).filter(|_| has_files) {
-        run.level("file", label);
+        run.level("file", Some(label).filter(|label| !label.is_empty()));
     }
 }
 
 /// A cell for each combination of levels, and the runs of each.
 fn plan(runs: &[Run], factors: &[Factor]) -> Plan {
-    let (mut cells, mut planned) = (Vec::new(), Vec::new());
-    let mut places: HashMap<Vec<(String, Label)>, (usize, u32)> = HashMap::new();
+    let (mut cells, mut blocks, mut planned) = (Vec::new(), Vec::new(), Vec::new());
+    let mut places = HashMap::new();
     for (index, run) in (0..).zip(runs) {
-        let levels = factors
-            .iter()
-            .map(|(name, _)| (name.clone(), level(run, name)));
-        let levels: Vec<_> = levels.collect();
-        let (cell, block) = places.entry(levels.clone()).or_insert((cells.len(), 0));
-        let cell = *cell;
-        planned.push(PlannedRun {
-            index,
-            block: *block,
-            cell,
-        });
-        *block += 1;
+        let names = factors.iter().map(|(name, _)| name);
+        let levels: Vec<_> = names.map(|name| (name.clone(), level(run, name))).collect();
+        let cell = *places.entry(levels.clone()).or_insert(cells.len());
         if cell == cells.len() {
             let conditions = Conditions::default();
             cells.push(Cell { levels, conditions });
+            blocks.push(0);
         }
+        let block = blocks[cell];
+        planned.push(PlannedRun { index, block, cell });
+        blocks[cell] += 1;
     }
     Plan {
         seed: 0,
-        blocks: planned.iter().map(|run| run.block + 1).max().unwrap_or(0),
+        blocks: blocks.into_iter().max().unwrap_or(0),
         lengths: None,
         is_profiled: false,
         cells,
@@ -182,7 +165,6 @@ fn events_of(run: u32, of: Run) -> impl Iterator<Item = Event> {
 /// a whole number becomes that number.
 fn level(run: &Run, factor: &str) -> Label {
     let word = match run.imported.levels.get(factor) {
-        _ if factor == "tool" => &run.imported.tool,
         Some(Label::Text(word)) => word,
         Some(number) => return number.clone(),
         None => NOT_SAID,
@@ -193,28 +175,28 @@ fn level(run: &Run, factor: &str) -> Label {
     }
 }
 
-/// The settings that name a cell where no setting differs between the runs, the first that every
-/// file says.
-const NAMING: [&str; 5] = ["brand", "test", "protocol", "message_size_bytes", "flows"];
+/// The settings that name a cell where no setting differs between the runs.
+const NAMING: &str = "tool brand test protocol message_size_bytes flows";
 
 /// The factors that differ between the runs, with every level; where none differs, those that
-/// say what was run, and the program where the files do not.
+/// say what was run, as far as every file says it.
 fn factors(found: &[Run]) -> Vec<Factor> {
     let factor = |name: &str| {
         let levels: BTreeSet<Label> = found.iter().map(|run| level(run, name)).collect();
         (name.to_owned(), Vec::from_iter(levels))
     };
-    let said = found.iter().flat_map(|run| run.imported.levels.keys());
-    let names: BTreeSet<&str> = said.map(String::as_str).chain(["tool"]).collect();
-    let all = names.into_iter().map(factor);
+    let names = found.iter().flat_map(|run| run.imported.levels.keys());
+    let names: BTreeSet<&String> = names.collect();
+    let all = names.into_iter().map(|name| factor(name));
     let mut factors: Vec<Factor> = all.filter(|(_, levels)| levels.len() > 1).collect();
     if factors.is_empty() {
-        let not_said = Label::Text(NOT_SAID.to_owned());
-        factors.extend(NAMING.into_iter().map(factor));
-        factors.retain(|(_, levels)| !levels.contains(&not_said));
-    }
-    if factors.is_empty() {
-        factors.push(factor("tool"));
+        let of_all = |name: &&str| {
+            found
+                .iter()
+                .all(|run| run.imported.levels.contains_key(*name))
+        };
+        let naming = NAMING.split(' ').filter(of_all);
+        factors.extend(naming.map(factor));
     }
     factors
 }
@@ -230,11 +212,9 @@ fn study(head: &Head, factors: &[Factor], runs: &[Run]) -> String {
         let name = quoted(name);
         text += &format!("[[factor]]\nname = {name}\nlevels = [{levels}]\n");
     }
-    // The rows are the factor with the most levels, of several one with numbers, the columns the one
-    // with the fewest of the others.
-    let is_number = |label: &Label| matches!(label, Label::Number(_));
+    // The rows are the factor with the most levels, the columns the one with the fewest of the others.
     let mut factors: Vec<&Factor> = factors.iter().collect();
-    factors.sort_by_key(|(_, levels)| Reverse((levels.len(), levels.iter().any(is_number))));
+    factors.sort_by_key(|(_, levels)| Reverse(levels.len()));
     text += &format!("[table]\nrows = {}\n", quoted(&factors[0].0));
     if let [_, .., (columns, _)] = &factors[..] {
         text += &format!("columns = {}\n", quoted(columns));

@@ -11,7 +11,6 @@ type Series = Vec<Option<f64>>;
 
 pub(crate) fn read(run: &mut Run, document: &Node) {
     let (metadata, results) = (document.node("metadata"), document.node("results"));
-    run.imported.tool_version = metadata.text("FLENT_VERSION");
     run.imported.began_at = metadata
         .text("TIME")
         .filter(|at| at.parse::<Timestamp>().is_ok());
@@ -49,13 +48,6 @@ pub(crate) fn read(run: &mut Run, document: &Node) {
         None => "latency_mean_us",
     };
     run.figure(metric, latency);
-    let step = metadata.number("STEP_SIZE").unwrap_or(0.2);
-    let times = series(&document.node("x_values")).into_iter();
-    for (begin, rate) in times.zip(own.into_iter().flatten()) {
-        let begin = begin.filter(|_| rate.is_some());
-        let span = [begin, begin.map(|begin| begin + step)];
-        run.interval(Role::Receiver, span, &[("throughput_mbps", *rate)]);
-    }
     if run.imported.figures.is_empty() {
         run.error = Some("no series of rates in Mbit/s or of round-trip times in ms".to_owned());
     }

@@ -7,10 +7,7 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::json::Node;
-use crate::run::{Run, Sums, Way, mean};
-
-/// The end of the names of sums from server to client, where a test has both directions.
-const BACK: &str = "_bidir_reverse";
+use crate::run::{Run, Sums, Way};
 
 /// The documents, with the events of each stream (`--json-stream`) as the one that iperf3 would
 /// otherwise have written. `--json-stream-full-output` writes the whole document after its events;
@@ -40,27 +37,19 @@ pub(crate) fn without_events(documents: Vec<Node>) -> Vec<Node> {
 }
 
 pub(crate) fn read(run: &mut Run, document: &Node) {
-    let within = document.node("intervals").0.into_iter();
-    let within = within.map(|(_, interval)| interval);
-    let intervals: Vec<_> = document.values("interval").chain(within).collect();
     let (start, end) = (document.node("start"), document.node("end"));
-    let way = way(&start, &end, intervals.first().copied());
-    let version = start.text("version");
-    run.imported.tool_version =
-        version.map(|version| version.trim_start_matches("iperf ").to_owned());
+    let way = way(&start, &end, document);
     let seconds = start.node("timestamp").number("timesecs");
     let began = seconds.and_then(|seconds| Timestamp::from_second(seconds as i64).ok());
     run.imported.began_at = began.map(|at| at.to_string());
-    run.cookie = start.text("cookie");
+    // A shorter one than iperf3's tells no tests apart.
+    run.cookie = start.text("cookie").filter(|cookie| cookie.len() >= 36);
     run.is_server = way.is_server;
     levels(run, way, &start);
     // The title is next to the start, or in some versions inside it.
     run.level("brand", document.text("title").or(start.text("title")));
     run.level("congestion_control", end.text("sender_tcp_congestion"));
     figures(run, way, &end);
-    intervals
-        .into_iter()
-        .for_each(|raw| interval(run, &Node::of(raw)));
     run.error = document.text("error");
     if run.error.is_none() && run.imported.figures.is_empty() {
         let silent = "the document has no result (its `end` is empty): the test did not finish";
@@ -68,9 +57,11 @@ pub(crate) fn read(run: &mut Run, document: &Node) {
     }
 }
 
-fn way(start: &Node, end: &Node, first: Option<&RawValue>) -> Way {
+fn way(start: &Node, end: &Node, document: &Node) -> Way {
     let test = start.node("test_start");
-    let first = first.map(Node::of).unwrap_or_default();
+    let intervals = document.node("intervals").0;
+    let first = intervals.first().map(|(_, raw)| Node::of(raw));
+    let first = first.unwrap_or_else(|| document.node("interval"));
     // Versions up to 3.16 do not say it in their start; the sums do.
     let sums = ["sum", "sum_sent", "sum_received"];
     let has_back = |of: &Node| sums.iter().any(|name| sum(of, name, true).is_some());
@@ -161,11 +152,13 @@ fn sums(way: Way, end: &Node, is_back: bool) -> Sums {
 }
 
 /// A sum of the direction from client to server, or of the one back. Versions up to 3.10 write those
-/// of both by one name, in this order.
+/// of both by one name, in this order, later ones the one back by a name of its own.
 fn sum<'a>(of: &Node<'a>, name: &str, is_back: bool) -> Option<Node<'a>> {
     let mut own = of.values(name);
     let raw = match is_back {
-        true => own.nth(1).or(of.values(&format!("{name}{BACK}")).next()),
+        true => own
+            .nth(1)
+            .or(of.values(&format!("{name}_bidir_reverse")).next()),
         false => own.next(),
     };
     raw.map(Node::of)
@@ -180,31 +173,4 @@ fn rate_mbps(sum: &Node) -> Option<f64> {
         Some((bytes, seconds)) if seconds > 0.0 => Some(bytes * 8.0 / 1e6 / seconds),
         _ => Some(sum.number("bits_per_second")? / 1e6),
     }
-}
-
-/// An interval: sums over the flows of the test's own direction; means over them for round-trip time
-/// and congestion window.
-fn interval(run: &mut Run, interval: &Node) {
-    let flows = interval.nodes("streams");
-    let sum = sum(interval, "sum", false).or(flows.first().cloned());
-    let sum = sum.unwrap_or_default();
-    if sum.get("omitted") == Some("true") {
-        return;
-    }
-    let end = match sum.get("sender") {
-        Some("false") => Role::Receiver,
-        _ => Role::Sender,
-    };
-    // 0 means *not measured*, because times and windows are never 0.
-    let mean_of = |key| mean(flows.iter().filter_map(|flow| flow.positive(key)));
-    let (rate, jitter) = (sum.number("bits_per_second"), sum.number("jitter_ms"));
-    let figures = [
-        ("congestion_window_bytes", mean_of("snd_cwnd")),
-        ("jitter_us", jitter.map(|ms| ms * 1000.0)),
-        ("loss_pct", sum.number("lost_percent")),
-        ("retransmits", sum.number("retransmits")),
-        ("rtt_us", mean_of("rtt")),
-        ("throughput_mbps", rate.map(|bits| bits / 1e6)),
-    ];
-    run.interval(end, [sum.number("start"), sum.number("end")], &figures);
 }

@@ -5,20 +5,30 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::run::{MOST_INTERVALS, measured};
+use crate::run::measured;
 
 /// The most keys of an object and elements of a list, and the most documents of a file.
-const MOST: usize = MOST_INTERVALS;
+const MOST: usize = 300_000;
 
 /// How deep documents may be in other objects and lists.
 const DEPTH: usize = 6;
 
 /// How often a brace may be none of JSON before the search for more ends.
 const MOST_BROKEN: usize = 100;
+
+/// Keys of a document of iperf3, of an event of its stream, and of a document of flent, with how
+/// their values begin.
+pub(crate) const DOCUMENTS: [(&str, char); 5] = [
+    ("start", '{'),
+    ("end", '{'),
+    ("intervals", '['),
+    ("event", '"'),
+    ("x_values", '['),
+];
 
 /// An object, or a list, whose elements have no keys; each value is its text until it is asked for.
 /// Of another value, and where there is none, it is empty.
@@ -66,18 +76,6 @@ impl<'a> Node<'a> {
         serde_json::from_str(raw.get()).unwrap_or_default()
     }
 
-    /// True for a document of iperf3, an event of its stream, and a document of flent.
-    fn is_document(&self) -> bool {
-        let is = |(key, begin)| self.get(key).is_some_and(|value| value.starts_with(begin));
-        let parts = [
-            ("start", '{'),
-            ("end", '{'),
-            ("intervals", '['),
-            ("event", '"'),
-        ];
-        parts.into_iter().chain([("x_values", '[')]).any(is)
-    }
-
     /// Every value of this key, in order.
     pub fn values(&self, key: &str) -> impl DoubleEndedIterator<Item = &'a RawValue> {
         let pairs = self.0.iter().filter(move |(name, _)| name == key);
@@ -117,8 +115,13 @@ impl<'a> Node<'a> {
 /// first thing between them that is none.
 pub(crate) fn documents(text: &str) -> Result<(Vec<Node<'_>>, Option<String>), String> {
     let (mut found, mut at, mut count, mut broken) = (Vec::new(), 0, 0, None);
+    let between = |text: &str| {
+        let left = text.trim_matches(|c: char| c.is_whitespace() || "[],".contains(c));
+        let first: String = left.lines().next()?.chars().take(60).collect();
+        Some(format!("no JSON, and left out: {first:?}"))
+    };
     while let Some(begin) = text[at..].find('{').map(|begin| at + begin) {
-        broken = broken.or_else(|| between(text, at, begin));
+        broken = broken.or_else(|| between(&text[at..begin]));
         let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
         at = begin + 1;
         match values.next() {
@@ -129,39 +132,25 @@ pub(crate) fn documents(text: &str) -> Result<(Vec<Node<'_>>, Option<String>), S
             Some(Err(error)) if count < MOST_BROKEN => {
                 count += 1;
                 broken.get_or_insert_with(|| {
-                    let line = line_at(text, begin) + error.line() - 1;
+                    let line = text[..begin].matches('\n').count() + error.line();
                     format!("line {line} is cut or damaged: {error}")
                 });
             }
             _ => at = text.len(),
         }
     }
-    let broken = broken.or_else(|| between(text, at, text.len()));
+    let broken = broken.or_else(|| between(&text[at..]));
     match broken {
         _ if !found.is_empty() => Ok((found, broken)),
         Some(broken) => Err(format!("its JSON cannot be read: {broken}")),
-        None => Err("it has no result in the form of this program".to_owned()),
+        None => Err("its JSON has no result of iperf3 or flent".to_owned()),
     }
-}
-
-/// What is no JSON between two documents.
-fn between(text: &str, from: usize, to: usize) -> Option<String> {
-    let all = &text[from..to];
-    let found = all.trim_matches(|c: char| c.is_whitespace() || "[],".contains(c));
-    let first: String = found.lines().next()?.chars().take(60).collect();
-    let line = line_at(text, from + all.find(found).unwrap_or(0));
-    Some(format!(
-        "line {line} is no JSON and was left out: {first:?}"
-    ))
-}
-
-fn line_at(text: &str, at: usize) -> usize {
-    1 + text[..at].matches('\n').count()
 }
 
 fn within<'a>(raw: &'a RawValue, depth: usize, found: &mut Vec<Node<'a>>) -> Result<(), String> {
     let node = Node::of(raw);
-    if raw.get().starts_with('{') && node.is_document() {
+    let has = |(key, begin)| node.get(key).is_some_and(|value| value.starts_with(begin));
+    if raw.get().starts_with('{') && DOCUMENTS.into_iter().any(has) {
         found.push(node);
         return match found.len() > MOST {
             true => Err(format!("it holds more than {MOST} documents")),
@@ -175,15 +164,12 @@ fn within<'a>(raw: &'a RawValue, depth: usize, found: &mut Vec<Node<'a>>) -> Res
 /// `nan`, `-nan` and `inf` in the place of a value become null, the only meaning that programs give
 /// them.
 pub(crate) fn without_nan(text: &str) -> Cow<'_, str> {
-    static NAN: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"-?(?:nan|NaN|inf|Infinity)(?-u:\b)").expect("a pattern"));
-    NAN.replace_all(text, |found: &Captures| {
-        let begin = found.get(0).map_or(0, |word| word.start());
-        match text[..begin].trim_end().ends_with([':', ',', '[']) {
-            true => "null".to_owned(),
-            false => found[0].to_owned(),
-        }
-    })
+    static NAN: LazyLock<Regex> = LazyLock::new(|| {
+        let after = r"([:,\[][ \t\r\n]*)";
+        let number = r"-?(?:nan|NaN|inf|Infinity)(?-u:\b)";
+        Regex::new(&format!("{after}{number}")).expect("a pattern")
+    });
+    NAN.replace_all(text, "${1}null")
 }
 
 #[cfg(test)]

@@ -3,16 +3,14 @@
 //!
 //! The rules are those of Mininet's MiniEdit and its `TCLink`: ports are numbered by the order of
 //! links, addresses come from `nodeNum`, and a link with options shapes both of its ends in the
-//! same way. Commands in a file are shown, never run.
+//! same way. Commands in a file are never run.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use bitcost_model::Invalid;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaping, time};
-use bitcost_model::topology::{
-    Address, At, End, Link, Node, NodeKind, Problem, Route, Topology, check_count,
-};
+use bitcost_model::topology::{Address, End, Link, Node, NodeKind, Route, Topology, check_count};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -21,8 +19,6 @@ pub struct Imported {
     pub topology: Topology,
     /// Differences from Mininet, and faults of the file, one sentence each.
     pub warnings: Vec<String>,
-    /// Start and stop commands, with control characters escaped.
-    pub commands: Vec<String>,
 }
 
 /// An IPv4 network: its address and the length of its prefix.
@@ -31,14 +27,10 @@ type Network = (Ipv4Addr, u8);
 /// MiniEdit's network of a file that names none.
 const IP_BASE: &str = "10.0.0.0/8";
 
-/// The prefix length of a host's address without a prefix, whatever the network's prefix is: that
-/// of Mininet's `setIP`.
-const PREFIX_LENGTH: u8 = 8;
-
 /// The options that are read or of no matter, and the values with which others have no effect.
-const KNOWN: &str = "hostname nodeNum ip defaultRoute switchType controllers dpctl dpid startCommand \
-    stopCommand bw delay jitter loss max_queue_size";
-const NONE: [&str; 3] = ["0", "0.0", "host"];
+const KNOWN: &str = "hostname nodeNum ip defaultRoute switchType controllers dpctl dpid bw delay \
+    jitter loss max_queue_size";
+const NONE: [&str; 4] = ["", "0", "0.0", "host"];
 
 /// The MTU of a veth device, the limit of `TCLink`'s rates, the burst of its htb (`15k`), and the
 /// limit of its queues in packets.
@@ -51,7 +43,6 @@ const LIMIT_PACKETS: u32 = 1000;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct File {
-    version: Value,
     application: Map<String, Value>,
     controllers: Vec<Entry>,
     hosts: Vec<Entry>,
@@ -89,14 +80,16 @@ fn word(value: &Value) -> Option<String> {
 pub fn import(text: &str) -> Result<Imported, Invalid> {
     let file: Result<File, _> = serde_json::from_str(text);
     let file = file.map_err(|error| match error.is_data() {
-        true => Invalid(format!("not a MiniEdit file of version 2: {error}")),
+        true => Invalid(format!(
+            "not a file of MiniEdit of Mininet 2.2 or later: {error}"
+        )),
         false => Invalid(format!("not a whole JSON document: {error}")),
     })?;
     check_count(file.hosts.len() + file.switches.len(), file.links.len())?;
     let mut reader = Reader::default();
     let read = reader.read(&file);
     read.map_err(|why| Invalid(reader.placed(why)))?;
-    reader.finish().map_err(Invalid)
+    Ok(reader.lab)
 }
 
 #[derive(Default)]
@@ -104,7 +97,6 @@ struct Reader {
     lab: Imported,
     /// The place in the file of what is being read, and its name.
     at: String,
-    ports: BTreeMap<String, usize>,
     /// Those of nodes without a device yet.
     addresses: BTreeMap<String, Address>,
 }
@@ -122,12 +114,6 @@ impl Reader {
     }
 
     fn read(&mut self, file: &File) -> Result<(), String> {
-        if let Some(other) = word(&file.version).filter(|version| version != "2") {
-            let other = other.escape_debug();
-            return Err(format!(
-                "version: `{other}`; allowed: \"2\"; open the file in a MiniEdit of Mininet 2.2 or later and save it again"
-            ));
-        }
         let is_far = |kind: String| kind == "remote" || kind == "inband";
         let mut controllers = file.controllers.iter();
         if controllers.any(|one| one.word("controllerType").is_some_and(is_far)) {
@@ -139,103 +125,91 @@ impl Reader {
             let base = base.escape_debug();
             format!("application.ipBase: `{base}` is not a network; allowed: such as \"{IP_BASE}\"")
         })?;
-        for (index, host) in (0..).zip(&file.hosts) {
-            self.at = format!("hosts[{index}]");
-            self.host(host, base)?;
-        }
-        for (index, switch) in (0..).zip(&file.switches) {
-            self.at = format!("switches[{index}]");
-            self.switch(switch, base)?;
-        }
-        for (index, link) in (0..).zip(&file.links) {
-            self.at = format!("links[{index}]");
-            self.link(link)?;
+        for (list, entries) in [
+            ("hosts", &file.hosts),
+            ("switches", &file.switches),
+            ("links", &file.links),
+        ] {
+            for (index, entry) in entries.iter().enumerate() {
+                self.at = format!("{list}[{index}]");
+                match list {
+                    "links" => self.link(entry)?,
+                    _ => self.node(entry, list == "hosts", base)?,
+                }
+                self.ignored(entry);
+            }
         }
         self.at.clear();
         if file.links.iter().any(|link| !link.opts.is_empty()) {
             self.warn("links with options: Mininet turns GRO off at both of their ends; here it stays on unless the lab file has these devices in `gro_off`");
         }
-        Ok(())
+        self.leave_out();
+        let checked = self.lab.topology.check();
+        checked.map_err(|problem| problem.message)
     }
 
-    /// The name by which links call a node.
-    fn name(&mut self, entry: &Entry, letter: &str) -> Result<String, String> {
+    fn node(&mut self, entry: &Entry, is_host: bool, base: Network) -> Result<(), String> {
+        let switch = entry.word("switchType").unwrap_or_default();
+        let (kind, letter) = match switch.as_str() {
+            _ if is_host => (NodeKind::Host, 'h'),
+            "legacyRouter" => (NodeKind::Router, 'r'),
+            _ => (NodeKind::Switch, 's'),
+        };
         let numbered = || Some(format!("{letter}{}", word(&entry.number)?));
         let name = entry.word("hostname").or_else(numbered);
         let name = name.ok_or("it has neither a hostname nor a number")?;
         self.at += &format!(" {}", name.escape_debug());
-        Ok(name)
-    }
-
-    fn host(&mut self, host: &Entry, base: Network) -> Result<(), String> {
-        let name = self.name(host, "h")?;
-        let address = host_address(host, base)?;
-        self.addresses.insert(name.clone(), address);
-        let mut routes = Vec::new();
-        if let Some(via) = host.word("defaultRoute") {
-            let via = via.trim_start_matches("via ").trim();
-            let shown = via.escape_debug();
-            let wrong = |_| format!("defaultRoute: `{shown}` is not an address");
-            let via: Ipv4Addr = via.parse().map_err(wrong)?;
-            let (to, via) = (Address::new(Ipv4Addr::UNSPECIFIED, 0), via.into());
-            match address.has(via) {
-                true => routes.push(Route { to, via }),
-                false => self.warn(format!(
-                    "its defaultRoute {via} is not in its network; left out"
-                )),
+        let (mut address, mut routes) = (None, Vec::new());
+        match kind {
+            NodeKind::Host => {
+                let own = host_address(entry, base)?;
+                routes.extend(self.default_route(entry, own));
+                address = Some(own);
             }
+            NodeKind::Router => {
+                // Mininet counts every host that it adds, and counts routers as hosts.
+                let nodes = self.lab.topology.nodes.iter();
+                let hosts = nodes.filter(|node| node.kind != NodeKind::Switch).count();
+                let ip = nth(base, hosts as u64 + 1).ok_or("no address is left for it")?;
+                address = Some(Address::new(ip, base.1));
+                self.warn(format!("only its first device has an address ({ip}), as in Mininet; others come from its start command"));
+            }
+            _ if ["user", "userns", "ivs"].contains(&switch.as_str()) => {
+                self.warn(format!("a {switch} datapath becomes the kernel's bridge"));
+            }
+            _ => {}
         }
-        self.node(name, NodeKind::Host, routes, host);
+        let address = address.map(|address| (name.clone(), address));
+        self.addresses.extend(address);
+        self.lab.topology.nodes.push(Node { name, kind, routes });
         Ok(())
     }
 
-    fn switch(&mut self, switch: &Entry, base: Network) -> Result<(), String> {
-        let kind = switch.word("switchType").unwrap_or("default".to_owned());
-        if kind == "legacyRouter" {
-            let name = self.name(switch, "r")?;
-            // Mininet counts every host that it adds, and counts routers as hosts.
-            let nodes = self.lab.topology.nodes.iter();
-            let hosts = nodes.filter(|node| node.kind != NodeKind::Switch).count();
-            let ip = nth(base, hosts as u64 + 1).ok_or("no address is left for it")?;
-            let address = Address::new(ip, base.1);
-            self.addresses.insert(name.clone(), address);
-            self.warn(format!("only its first device has an address ({ip}), as in Mininet; others come from its start command"));
-            self.node(name, NodeKind::Router, Vec::new(), switch);
-            return Ok(());
-        }
-        let name = self.name(switch, "s")?;
-        if !["default", "ovs", "legacySwitch"].contains(&kind.as_str()) {
+    fn default_route(&mut self, host: &Entry, own: Address) -> Option<Route> {
+        let text = host.word("defaultRoute")?;
+        let via: Option<IpAddr> = text.trim_start_matches("via ").trim().parse().ok();
+        let via = via.filter(|via| own.has(*via));
+        if via.is_none() {
+            let text = text.escape_debug();
             self.warn(format!(
-                "a {} datapath becomes the kernel's bridge",
-                kind.escape_debug()
+                "defaultRoute: `{text}` is no address in its network; left out"
             ));
         }
-        self.node(name, NodeKind::Switch, Vec::new(), switch);
-        Ok(())
+        let to = Address::new(Ipv4Addr::UNSPECIFIED, 0);
+        Some(Route { to, via: via? })
     }
 
-    /// Adds a node, with the options that every kind of node can have.
-    fn node(&mut self, name: String, kind: NodeKind, routes: Vec<Route>, entry: &Entry) {
-        self.ignored(entry);
-        for when in ["start", "stop"] {
-            let command = entry.word(&format!("{when}Command"));
-            let shown = |text: String| format!("{name} {when} command: {}", text.escape_debug());
-            self.lab.commands.extend(command.map(shown));
-        }
-        self.ports.insert(name.clone(), kind.first_port());
-        self.lab.topology.nodes.push(Node { name, kind, routes });
-    }
-
-    /// Warns of the options that are not read and have an effect.
+    /// Warns of the options that are not read and have an effect, and of commands, which are not run.
     fn ignored(&mut self, entry: &Entry) {
-        let is_none = |value: &Value| match value {
-            Value::Array(list) => list.is_empty(),
-            value => word(value).is_none_or(|word| NONE.contains(&word.as_str())),
-        };
-        let is_known = |key: &str| KNOWN.split_whitespace().any(|known| known == key);
         for (key, value) in &entry.opts {
-            if !is_known(key) && !is_none(value) {
-                self.warn(format!("{}: ignored", key.escape_debug()));
+            let words = word(value).unwrap_or_else(|| match value {
+                Value::Array(list) if list.is_empty() => String::new(),
+                value => value.to_string(),
+            });
+            let is_known = KNOWN.split_whitespace().any(|known| known == key);
+            if !is_known && !NONE.contains(&words.as_str()) {
+                let [key, words] = [key, &words].map(|text| text.escape_debug());
+                self.warn(format!("{key}: `{words}` is ignored"));
             }
         }
     }
@@ -244,81 +218,82 @@ impl Reader {
         let near = word(&link.src).ok_or("`src` is missing")?;
         let far = word(&link.dest).ok_or("`dest` is missing")?;
         self.at += &format!(" ({} - {})", near.escape_debug(), far.escape_debug());
-        let shaping = self.shaping(link)?;
-        self.ignored(link);
+        let shaping = self.shaping(link);
+        let topology = &mut self.lab.topology;
         let ends = [near, far].map(|node| {
-            let port = self.ports.entry(node.clone()).or_default();
-            let device = format!("{node}-eth{port}");
-            *port += 1;
+            let first = topology
+                .node(&node)
+                .map_or(0, |node| node.kind.first_port());
+            let links = topology.ends().filter(|end| end.node == node).count();
             End {
                 addresses: self.addresses.remove(&node).into_iter().collect(),
+                device: format!("{node}-eth{}", first + links),
                 node,
-                device,
                 egress: shaping.clone(),
                 gro_off: false,
             }
         });
         let mtu_bytes = MTU_BYTES;
-        self.lab.topology.links.push(Link { ends, mtu_bytes });
+        topology.links.push(Link { ends, mtu_bytes });
         Ok(())
     }
 
-    fn shaping(&mut self, link: &Entry) -> Result<Shaping, String> {
-        let mut shaping = Shaping::default();
-        // `TCLink` shapes by a token bucket, with netem or a queue of packets below it.
-        if let Some(mbps) = self.in_range(link, "bw", RATE_MAX_MBPS)? {
+    /// What `TCLink` makes of the options: a token bucket, with netem or a queue of packets below it.
+    fn shaping(&mut self, link: &Entry) -> Shaping {
+        let mut shaping = Shaping {
+            delay_us: self.time(link, "delay"),
+            jitter_us: self.time(link, "jitter"),
+            ..Shaping::default()
+        };
+        if let Some(mbps) = self.in_range(link, "bw", RATE_MAX_MBPS) {
             shaping.rate_bps = Some((mbps * 1e6).round() as u64);
             shaping.burst_bytes = Some(BURST_BYTES);
         }
-        shaping.delay_us = self.time(link, "delay")?;
-        shaping.jitter_us = self.time(link, "jitter")?;
-        if let Some(loss) = self.in_range(link, "loss", 100.0)? {
+        if let Some(loss) = self.in_range(link, "loss", 100.0) {
             shaping.loss_ppm = (loss * f64::from(PPM) / 100.0).round() as u32;
         }
-        let limit = self.in_range(link, "max_queue_size", f64::from(u32::MAX))?;
+        let limit = self.in_range(link, "max_queue_size", f64::from(u32::MAX));
         if !shaping.is_nothing() || limit.is_some() {
             let packets = limit.map_or(LIMIT_PACKETS, |limit| limit as u32);
             shaping.queue_limit = Some(QueueLimit::Packets(packets.max(1)));
         }
-        Ok(shaping)
+        shaping
     }
 
-    /// A number over 0 and up to `most`; a number out of range is ignored, as in Mininet, with a
-    /// warning.
-    fn in_range(&mut self, link: &Entry, key: &str, most: f64) -> Result<Option<f64>, String> {
-        let Some(word) = link.word(key) else {
-            return Ok(None);
-        };
-        let number = number(&word);
-        let number = number.ok_or(format!("{key}: `{}` is not a number", word.escape_debug()))?;
-        if !(0.0..=most).contains(&number) {
+    /// A number over 0 and up to `most`; another one is ignored, as in Mininet, with a warning.
+    fn in_range(&mut self, link: &Entry, key: &str, most: f64) -> Option<f64> {
+        let word = link.word(key)?;
+        let number = word.parse().ok().filter(|one| (0.0..=most).contains(one));
+        if number.is_none() {
+            let word = word.escape_debug();
             self.warn(format!(
-                "{key}: {number} is not from 0 to {most}; ignored, as Mininet does"
+                "{key}: `{word}` is not from 0 to {most}; ignored, as Mininet does"
             ));
         }
-        Ok(Some(number).filter(|number| *number > 0.0 && *number <= most))
+        number.filter(|number| *number > 0.0)
     }
 
     /// A time in microseconds, with the units of tc(8): a number alone is microseconds.
-    fn time(&mut self, link: &Entry, key: &str) -> Result<u64, String> {
+    fn time(&mut self, link: &Entry, key: &str) -> u64 {
         let Some(text) = link.word(key) else {
-            return Ok(0);
+            return 0;
         };
         let shown = text.escape_debug();
-        let is_bare = number(&text).is_some();
+        let is_bare = text.parse::<f64>().is_ok();
         let us = match is_bare {
             true => time(&format!("{text}us")),
             false => time(text.trim_end_matches("ecs")),
         };
-        let allowed = "allowed: such as \"20ms\", up to a minute";
-        let us = us.ok_or(format!("{key}: `{shown}` is not a time; {allowed}"))?;
-        if is_bare && us > 0 {
-            self.warn(format!("{key}: `{shown}` has no unit, and tc takes it for MICROSECONDS: {us} us are kept; if milliseconds were meant, write \"{shown}ms\""));
+        match us {
+            None => self.warn(format!("{key}: `{shown}` is not a time such as \"20ms\", up to a minute; ignored")),
+            Some(1..) if is_bare => self.warn(format!("{key}: `{shown}` has no unit, and tc takes it for MICROSECONDS, which are kept; if milliseconds were meant, write \"{shown}ms\"")),
+            _ => {}
         }
-        Ok(us)
+        us.unwrap_or(0)
     }
 
-    fn finish(mut self) -> Result<Imported, String> {
+    /// Leaves out hosts without a link, and links that close a loop of switches.
+    fn leave_out(&mut self) {
         for name in std::mem::take(&mut self.addresses).into_keys() {
             if self.lab.topology.hosts().any(|host| host.name == name) {
                 self.warn(format!("host {name}: it has no link, and is left out"));
@@ -332,17 +307,7 @@ impl Reader {
                 near.node, far.node
             ));
         }
-        let checked = self.lab.topology.check();
-        checked.map_err(|Problem { at, message }| match at {
-            At::Link(index) => format!("links[{index}]: {message}"),
-            _ => message,
-        })?;
-        Ok(self.lab)
     }
-}
-
-fn number(word: &str) -> Option<f64> {
-    word.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 fn network(text: &str) -> Option<Network> {
@@ -362,7 +327,8 @@ fn host_address(host: &Entry, base: Network) -> Result<Address, String> {
     let number = number.ok_or("it has neither an ip nor a nodeNum")?;
     let ip = nth(base, number)
         .ok_or_else(|| format!("the network has no address for its nodeNum {number}"))?;
-    Ok(Address::new(ip, PREFIX_LENGTH))
+    // The prefix of Mininet's `setIP`, whatever that of the network is.
+    Ok(Address::new(ip, 8))
 }
 
 /// The address with this number in a network; `None` where the network is smaller.

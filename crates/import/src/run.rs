@@ -1,16 +1,13 @@
 //! One run as the file of another program reports it.
 
-use std::collections::BTreeSet;
-
 use bitcost_model::conditions::Direction;
 use bitcost_model::harmless;
-use bitcost_model::imported::{ImportedInterval, ImportedRun};
+use bitcost_model::imported::ImportedRun;
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
 
-/// The most runs of a file, and the most intervals of all of them: those of some days, one a second.
+/// The most runs of a file.
 const MOST_RUNS: usize = 10_000;
-pub(crate) const MOST_INTERVALS: usize = 300_000;
 
 /// Counts from here on have wrapped: they are small negative numbers in 32 bits.
 const WRAPPED: f64 = 2_147_483_648.0;
@@ -33,23 +30,14 @@ pub(crate) type Done = Result<(), String>;
 pub(crate) struct Runs {
     pub file: String,
     pub all: Vec<Run>,
-    intervals: usize,
 }
 
 impl Runs {
-    pub fn of(file: &str) -> Runs {
-        Runs {
-            file: file.to_owned(),
-            ..Runs::default()
-        }
-    }
-
     /// A run of this file, which is not yet one of its runs.
-    pub fn begin(&self, tool: &str, place: String) -> Run {
+    pub fn begin(&self, tool: &str) -> Run {
         let mut run = Run::default();
         run.imported.tool = tool.to_owned();
         run.imported.file = self.file.clone();
-        run.imported.place = Some(place);
         run
     }
 
@@ -62,17 +50,11 @@ impl Runs {
     }
 
     pub fn push(&mut self, run: Run) -> Done {
-        self.intervals += run.imported.intervals.len();
         self.all.push(run.without_impossible());
-        for (count, most, what) in [
-            (self.all.len(), MOST_RUNS, "runs"),
-            (self.intervals, MOST_INTERVALS, "intervals"),
-        ] {
-            if count > most {
-                return Err(format!("it holds more than {most} {what}"));
-            }
+        match self.all.len() > MOST_RUNS {
+            true => Err(format!("it holds more than {MOST_RUNS} runs")),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -123,14 +105,9 @@ pub(crate) fn measured(text: &str) -> Option<f64> {
 pub(crate) fn mbps(rate: f64, units: &str) -> Option<f64> {
     let units = units.trim().to_ascii_lowercase();
     let (prefix, unit) = units.split_at(units.find('b')?);
-    let prefixes = [
-        ["", ""],
-        ["k", "10^3"],
-        ["m", "10^6"],
-        ["g", "10^9"],
-        ["t", "10^12"],
-    ];
-    let power = prefixes.iter().position(|names| names.contains(&prefix))? as i32;
+    let prefixes = ["", "k 10^3", "m 10^6", "g 10^9", "t 10^12"];
+    let is = |names: &&str| names.split(' ').any(|name| name == prefix);
+    let power = prefixes.iter().position(is)? as i32;
     let bits = match unit {
         _ if unit.starts_with("bits") => 1000_f64.powi(power),
         _ if unit.starts_with("bytes") => 8.0 * 1024_f64.powi(power),
@@ -190,28 +167,6 @@ impl Run {
         let note = note.into();
         if !self.imported.notes.contains(&note) {
             self.imported.notes.push(note);
-        }
-    }
-
-    /// Takes an interval, unless it has no length; its figures are in the order of their names.
-    pub(crate) fn interval(
-        &mut self,
-        end: Role,
-        [begin_s, end_s]: [Option<f64>; 2],
-        figures: &[(&'static str, Option<f64>)],
-    ) {
-        if let Some((begin_s, end_s)) = begin_s.zip(end_s).filter(|(begin, end)| end > begin) {
-            let figures = figures.iter();
-            let mut figures: Vec<_> = figures
-                .filter_map(|(name, value)| Some(((*name).into(), (*value)?)))
-                .collect();
-            figures.shrink_to_fit();
-            self.imported.intervals.push(ImportedInterval {
-                end,
-                begin_s,
-                end_s,
-                figures,
-            });
         }
     }
 
@@ -277,10 +232,6 @@ impl Run {
         for (name, value) in other.figures {
             own.figures.entry(name).or_insert(value);
         }
-        let ends: BTreeSet<Role> = own.intervals.iter().map(|interval| interval.end).collect();
-        let news = other.intervals.into_iter();
-        own.intervals
-            .extend(news.filter(|one| !ends.contains(&one.end)));
         own.notes.extend(other.notes);
         let files = (other.file, &own.file);
         let note = format!("{} is the other end of the test in {}", files.0, files.1);

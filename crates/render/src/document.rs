@@ -62,7 +62,7 @@ pub struct Document<'a> {
     comparison: Option<&'a Comparison>,
     /// Where the author's figures (`expected`) are from.
     expected_source: Option<&'a str>,
-    /// Facts about runs of other programs: `run`, `tool`, `tool_version`, `file`, `place`, `began_at`, all its
+    /// Facts about runs of other programs: `run`, `tool`, `file`, `began_at`, all its
     /// `levels`, and `notes`.
     imported_runs: Option<Value>,
     /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the

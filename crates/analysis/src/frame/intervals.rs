@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::event::{Event, Events};
-use bitcost_model::imported::ImportedInterval;
-use bitcost_model::record::{EndpointRecord, Sample, TcpInfo};
+use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use serde_json::Value;
 
@@ -15,7 +14,7 @@ use crate::metrics::{Edges, cpu, is_of_first_part};
 /// One figure of a stretch: its name with the unit last, and its formula.
 type Column = (&'static str, fn(&Edges) -> Option<f64>);
 
-/// Every figure that our own stretches can have, but for CPUs. Figures from a file of another program have the same names.
+/// Every figure that a stretch can have, but for those of single CPUs.
 const COLUMNS: &[Column] = &[
     ("throughput_mbps", |step| {
         step.per_second(|counts| counts.bytes)
@@ -54,10 +53,21 @@ fn threads_pct(step: &Edges) -> Option<(f64, f64)> {
 /// One stretch of a run at one endpoint.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// Its times are since the window's first sample.
-    pub of: ImportedInterval,
+    pub end: Role,
+    /// Its begin and end, since the window's first sample.
+    pub begin_s: f64,
+    pub end_s: f64,
+    /// Metrics, by their names.
+    pub figures: Vec<(&'static str, f64)>,
     /// Busy time of each CPU, in per cent.
     pub cpus: Vec<(u32, f64)>,
+}
+
+impl Stretch {
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        let of = self.figures.iter().find(|(known, _)| *known == name);
+        of.map(|(_, value)| *value)
+    }
 }
 
 fn of_end(end: &EndpointRecord, is_by_second: bool) -> Vec<Stretch> {
@@ -68,16 +78,16 @@ fn of_end(end: &EndpointRecord, is_by_second: bool) -> Vec<Stretch> {
         let cpus = spans.map(|span| (span.cpu, 100.0 * (span.busy_seconds / step.seconds)));
         let cpus: Vec<(u32, f64)> = cpus.collect();
         let busy: f64 = cpus.iter().map(|(_, pct)| pct).sum();
-        let busy = (!cpus.is_empty()).then(|| (CPU_UTIL.into(), busy / cpus.len() as f64));
+        let busy = (!cpus.is_empty()).then(|| (CPU_UTIL, busy / cpus.len() as f64));
         let figures = COLUMNS.iter();
-        let figures = figures.filter_map(|(name, of)| Some(((*name).into(), of(&step)?)));
-        let of = ImportedInterval {
+        let figures = figures.filter_map(|(name, of)| Some((*name, of(&step)?)));
+        Stretch {
             end: end.role,
             begin_s: seconds(step.first),
             end_s: seconds(step.last),
             figures: figures.chain(busy).collect(),
-        };
-        Stretch { of, cpus }
+            cpus,
+        }
     };
     match is_by_second {
         true => {
@@ -113,14 +123,6 @@ pub fn stretches(
                     .concat(),
             );
         }
-        Event::RunImported { run, imported } => {
-            let all = imported.intervals.iter().cloned();
-            let stretch = |of| Stretch {
-                of,
-                cpus: Vec::new(),
-            };
-            found.insert(*run, all.map(stretch).collect());
-        }
         Event::RunBegan { run, .. } => {
             found.remove(run);
         }
@@ -137,10 +139,15 @@ pub fn intervals_table(executions: &[Findings], is_by_second: bool) -> Table {
     let head = Head::of(executions, |name| PLACE.contains(&name) || is_figure(name));
     let of = |of: &Findings| stretches(&*of.events, is_by_second, |_| true);
     let all: Vec<BTreeMap<u32, Vec<Stretch>>> = executions.iter().map(of).collect();
-    let (figures, cpus) = present(all.iter().flat_map(BTreeMap::values).flatten());
+    let stretches: Vec<&Stretch> = all.iter().flat_map(BTreeMap::values).flatten().collect();
+    let (figures, cpus) = present(&stretches);
     let names = head.columns().chain(PLACE.map(str::to_owned));
     let busy = cpus.iter().map(|cpu| format!("cpu{cpu}_busy_pct"));
-    let mut table = Table::new(names.chain(figures.iter().cloned()).chain(busy));
+    let mut table = Table::new(
+        names
+            .chain(figures.iter().map(|name| (*name).to_owned()))
+            .chain(busy),
+    );
     for (execution, found) in executions.iter().zip(&all) {
         for (run, stretches) in found {
             let Some(run) = execution.row(*run) else {
@@ -149,9 +156,9 @@ pub fn intervals_table(executions: &[Findings], is_by_second: bool) -> Table {
             let (head, status) = (head.values(execution, run), run.status.name());
             table.rows.extend(stretches.iter().map(|stretch| {
                 let mut row = head.clone();
-                row.extend([status, stretch.of.end.name()].map(Value::from));
-                row.extend([stretch.of.begin_s, stretch.of.end_s].map(Value::from));
-                let figure = |name: &String| Value::from(stretch.of.figure(name));
+                row.extend([status, stretch.end.name()].map(Value::from));
+                row.extend([stretch.begin_s, stretch.end_s].map(Value::from));
+                let figure = |name: &&str| Value::from(stretch.figure(name));
                 row.extend(figures.iter().map(figure));
                 let busy = |cpu: &u32| {
                     let mut cpus = stretch.cpus.iter();
@@ -170,16 +177,10 @@ fn is_figure(name: &str) -> bool {
         || (name.starts_with("cpu") && name.ends_with("_busy_pct"))
 }
 
-/// The figures that the stretches have, our own first, and the CPUs.
-fn present<'a>(stretches: impl Iterator<Item = &'a Stretch>) -> (Vec<String>, Vec<u32>) {
-    let (mut names, mut cpus) = (BTreeSet::new(), BTreeSet::new());
-    for stretch in stretches {
-        let own = stretch.of.figures.iter();
-        names.extend(own.map(|(name, _)| name.to_string()));
-        cpus.extend(stretch.cpus.iter().map(|(cpu, _)| *cpu));
-    }
-    let known = COLUMNS.iter().map(|(name, _)| (*name).to_owned());
-    let mut own: Vec<String> = known.filter(|name| names.remove(name)).collect();
-    own.extend(names);
-    (own, cpus.into_iter().collect())
+/// The figures that the stretches have, and the CPUs.
+fn present(stretches: &[&Stretch]) -> (Vec<&'static str>, BTreeSet<u32>) {
+    let has = |name: &&str| stretches.iter().any(|one| one.figure(name).is_some());
+    let names = COLUMNS.iter().map(|(name, _)| *name).filter(has);
+    let cpus = stretches.iter().flat_map(|stretch| &stretch.cpus);
+    (names.collect(), cpus.map(|(cpu, _)| *cpu).collect())
 }

@@ -228,7 +228,7 @@ const ROWS: &[&[Metric]] = &[
         ["netperf's CPU share of the " sender "'s host (1 − idle ÷ all ticks, per CPU) × 10000 × CPUs ÷ (KiB *sent* per second)"]),
     ends!([sender "_process_cpu_pct"], ["CPU of the program's process that " sends], "% of a CPU", Neither
         => imported_alone,
-        ["of imported runs alone: CPU time of the program's process at the " sender " ÷ elapsed time, as the file of iperf3, nuttcp or nttcp reports it; it leaves out what the kernel does for it in soft interrupts and other threads"]),
+        ["of imported runs alone: CPU time of the program's process at the " sender " ÷ elapsed time, as the file of iperf3 or nuttcp reports it; it leaves out what the kernel does for it in soft interrupts and other threads"]),
     ends!([sender "_thread_cpu_us_per_kib"], ["CPU time of the " sending " thread"], "µs/KiB", Lower
         => thread_demand,
         ["run time of the traffic thread ÷ KiB " sent "; includes softirqs that ran in its context"]),

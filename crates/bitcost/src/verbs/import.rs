@@ -94,15 +94,12 @@ fn check(events: &[Event]) -> Result<(), Failure> {
 
 /// The runs of all files, or an error that names every file without runs with its reason.
 fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
-    let (mut found, mut wrong, mut has_unknown) = (Vec::new(), Vec::new(), false);
+    let (mut found, mut wrong) = (Vec::new(), Vec::new());
     for path in files {
         let file = path.display().to_string();
         match read_limited(path).map(|bytes| bitcost_import::read(&file, &bytes)) {
             Ok(Ok(runs)) => found.extend(runs),
-            Ok(Err(error)) => {
-                has_unknown |= error.is_unknown;
-                wrong.push(error.to_string());
-            }
+            Ok(Err(why)) => wrong.push(why.0),
             Err(error) => wrong.push(format!("cannot read {file}: {error}")),
         }
     }
@@ -113,10 +110,6 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
     if all > 1 {
         let none = format!("nothing was imported: {count} of {all} files cannot be read");
         wrong.insert(0, none);
-    }
-    if has_unknown {
-        let known = bitcost_import::known();
-        wrong.push(format!("supported: {known}"));
     }
     Err(Failure::Usage(wrong.join("\n")))
 }
@@ -155,8 +148,6 @@ fn print_lab(file: &Path) -> Result<(), Failure> {
     let mut text = format!("# From {}.\n", file.escape_debug());
     let warnings = lab.warnings.iter();
     warnings.for_each(|warning| text += &format!("# {warning}\n"));
-    let commands = lab.commands.iter();
-    commands.for_each(|command| text += &format!("# never run: {command}\n"));
     text += "# Ports by the order of links:\n";
     for link in &lab.topology.links {
         text += &format!("#   {} - {}\n", link.ends[0].device, link.ends[1].device);

@@ -94,8 +94,7 @@ fn what_files_say_in_addition_to_figures_is_in_the_json() {
     let [run] = &document["imported_runs"].as_array().unwrap()[..] else {
         panic!("{document:#}")
     };
-    let named = (&run["run"], &run["tool"], &run["tool_version"]);
-    assert_eq!(named, (&0.into(), &"iperf3".into(), &"3.12".into()));
+    assert_eq!((&run["run"], &run["tool"]), (&0.into(), &"iperf3".into()));
     assert_eq!(run["levels"]["socket_buffer_bytes"], 65_536);
     assert!(
         !bitcost(&["show", LOG, "--json"])

@@ -166,7 +166,7 @@ fn a_miniedit_file_is_printed_as_a_lab_file_and_its_commands_never_run() {
     let (code, stdout, stderr) = bitcost(folder.path(), &["import", "campus.mn"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     for part in [
-        "# never run: h1 start command: touch here",
+        "# hosts[0] h1: startCommand: `touch here",
         "#   h1-eth0 - S1-eth1",
         "[egress.h1-eth0]",
         "MICROSECONDS",

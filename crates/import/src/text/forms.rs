@@ -5,9 +5,6 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// The longest line that can be one of these, in bytes.
-const LINE_BYTES: usize = 1000;
-
 /// What a line is, its program, a part that every such line has, and what it looks like.
 pub(super) struct Form {
     pub is: &'static str,
@@ -40,7 +37,8 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     pub(super) fn of(text: &'a str) -> Option<Line<'a>> {
-        if text.len() > LINE_BYTES || text.contains("(omitted)") {
+        // No line of theirs is longer.
+        if text.len() > 1000 || text.contains("(omitted)") {
             return None;
         }
         let mut forms = FORMS.iter().filter(|form| text.contains(form.mark));

@@ -15,10 +15,8 @@ use crate::run::{Done, Runs};
 /// The longest line, in bytes.
 const LINE_BYTES: usize = 100_000;
 
-/// In how many lines of a file one must be of these programs, and in how many a table of
-/// comma-separated values starts, where it has no banner.
-const HEAD_LINES: u64 = 10_000;
-const HEAD_LINES_OF_TABLES: u64 = 50;
+/// In how many lines a table of comma-separated values starts, where it has no banner.
+const HEAD_LINES: u64 = 50;
 
 pub(crate) fn read(runs: Runs, text: &str) -> Result<Runs, String> {
     let mut reader = Reader {
@@ -31,9 +29,6 @@ pub(crate) fn read(runs: Runs, text: &str) -> Result<Runs, String> {
             true => reader.leave_out(),
             false => reader.line(line)?,
         }
-        if number > HEAD_LINES && !reader.is_own {
-            return Ok(reader.runs);
-        }
     }
     reader.end()?;
     if let Some(line) = reader.left_out {
@@ -41,7 +36,7 @@ pub(crate) fn read(runs: Runs, text: &str) -> Result<Runs, String> {
         reader.runs.note(&format!("{note} {line}"));
     }
     match !reader.columns.is_empty() && reader.runs.all.is_empty() {
-        true => Err("it holds no run".to_owned()),
+        true => Err("its table holds no run".to_owned()),
         false => Ok(reader.runs),
     }
 }
@@ -77,9 +72,8 @@ fn header(names: &[String], is_first: bool) -> Option<Vec<Option<Column>>> {
 /// What is known of the run that is being read.
 #[derive(Default)]
 struct Begun {
-    /// Its program and line; no program before its first line.
+    /// Its program; empty before its first line.
     tool: &'static str,
-    line: u64,
     error: Option<String>,
     row: Row,
     test: iperf::Test,
@@ -89,13 +83,9 @@ struct Begun {
 struct Reader<'a> {
     runs: Runs,
     number: u64,
-    /// True where a line is one of these programs.
-    is_own: bool,
     /// The first line below a header that is no row.
     left_out: Option<u64>,
     run: Begun,
-    /// What lines above the next run say of its program.
-    version: Option<String>,
     /// What netperf's banner above the lines that are being read says.
     banner: Row,
     /// The columns of comma-separated values, and netperf's table for people.
@@ -107,12 +97,11 @@ impl<'a> Reader<'a> {
     fn line(&mut self, text: &'a str) -> Done {
         let has_head = !self.banner.is_empty() || !self.columns.is_empty();
         if let Some(line) = Line::of(text) {
-            self.is_own = true;
             self.formed(&line)
         } else if let Some((name, value)) = pair(text) {
             let values = Column::of(name).map(|column| (column, value));
             self.put("netperf", values.as_slice())
-        } else if self.number <= HEAD_LINES_OF_TABLES || has_head {
+        } else if self.number <= HEAD_LINES || has_head {
             self.values(text)
         } else {
             Ok(())
@@ -129,7 +118,6 @@ impl<'a> Reader<'a> {
                 self.columns.clear();
                 self.table = Table::default();
             }
-            "version" => self.version = line.word("version").map(str::to_owned),
             "failure" => self.begin(tool)?.error = line.word("error").map(str::to_owned),
             "warning" | "figures" | "result" => {
                 if is == "warning" && !self.run.row.is_empty() {
@@ -178,7 +166,6 @@ impl<'a> Reader<'a> {
         let has_banner = !self.banner.is_empty();
         let is_first = self.columns.is_empty() && (has_banner || self.number == 1);
         if let Some(columns) = header(&values, is_first) {
-            self.is_own = true;
             self.columns = columns;
         } else if !self.columns.is_empty() {
             // netperf ends a row with an additional comma where the last value is empty.
@@ -216,7 +203,7 @@ impl<'a> Reader<'a> {
             self.end()?;
         }
         if self.run.tool.is_empty() {
-            (self.run.tool, self.run.line) = (tool, self.number);
+            self.run.tool = tool;
         }
         Ok(&mut self.run)
     }
@@ -226,7 +213,6 @@ impl<'a> Reader<'a> {
         if values.is_empty() {
             return Ok(());
         }
-        self.is_own = true;
         if values.iter().any(|(column, _)| self.run.row.has(column)) {
             self.end()?;
         }
@@ -245,7 +231,7 @@ impl<'a> Reader<'a> {
             ..Begun::default()
         };
         let mut own = std::mem::replace(&mut self.run, next);
-        let mut run = self.runs.begin(own.tool, format!("line {}", own.line));
+        let mut run = self.runs.begin(own.tool);
         run.error = own.error;
         own.test.sum_up(&mut run);
         let is_netperf = own.tool == "netperf";
@@ -259,7 +245,6 @@ impl<'a> Reader<'a> {
             run.error = Some(error.to_owned());
         }
         if run.error.is_some() || !run.imported.figures.is_empty() {
-            run.imported.tool_version = self.version.take();
             self.runs.push(run)?;
         }
         Ok(())

@@ -146,20 +146,6 @@ impl Row {
         let lost = self.number("datagrams_lost").zip(self.number("datagrams"));
         let lost = lost.filter(|(_, of)| *of > 0.0);
         run.figure("loss_pct", lost.map(|(lost, of)| 100.0 * lost / of));
-        for end in ["sender", "receiver"] {
-            let of = |what| self.number(&format!("{end}_process_{what}"));
-            let moved = of("bytes").filter(|bytes| *bytes > 0.0);
-            if let (Some(bytes), Some(seconds), Some(cpu)) =
-                (moved, of("seconds"), of("cpu_seconds"))
-            {
-                let cost = cpu * 1e6 / (bytes / 1024.0);
-                run.figure(&format!("{end}_thread_cpu_us_per_kib"), Some(cost));
-                run.figure(
-                    &format!("{end}_process_cpu_pct"),
-                    Some(100.0 * cpu / seconds),
-                );
-            }
-        }
     }
 
     fn of_netperf(&self, run: &mut Run) {

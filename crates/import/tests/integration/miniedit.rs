@@ -18,9 +18,7 @@ fn shown(imported: &Imported) -> String {
         .warnings
         .iter()
         .map(|warning| format!("warning: {warning}\n"));
-    let commands = imported.commands.iter();
-    let commands = commands.map(|command| format!("{command}\n"));
-    let said: String = warnings.chain(commands).collect();
+    let said: String = warnings.collect();
     format!("{}\n{said}", to_toml(&imported.topology))
 }
 

@@ -19,10 +19,13 @@ fn sizes(sizes: &[i64], runs: u32) -> Vec<Run> {
 
 /// The pictures of these kinds: each from its caption to its end, without the drawing for phones.
 fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
-    let events = imported(found, "x");
-    let mut summary = summary(&events);
+    pictures_of(&imported(found, "x"), kinds)
+}
+
+fn pictures_of(events: &[Event], kinds: &[PictureKind]) -> Vec<String> {
+    let mut summary = summary(events);
     summary.study.pictures = Some(kinds.iter().copied().map(Picture::plain).collect());
-    let html = html(&events, summary);
+    let html = html(events, summary);
     let all = html.split("<figcaption").skip(1);
     let all = all.filter_map(|part| Some(part.split_once("</figure>")?.0.to_owned()));
     let is_of_cells = |picture: &String| picture.contains(" of each cell.</strong>");
@@ -94,15 +97,27 @@ fn a_logarithmic_axis_names_one_two_and_five_and_each_size() {
 
 #[test]
 fn a_run_over_time_has_a_panel_for_each_unit() {
-    let figures = [
-        ("throughput_mbps", 900.0),
-        ("retransmits", 3.0),
-        ("congestion_window_bytes", 14480.0),
-    ];
-    let mut found = run(64, &[("throughput_mbps", 900.0)]);
-    found.imported.intervals = stretches(4, 0.1, &figures);
-    let series = &pictures(vec![found], &[PictureKind::Series])[0];
-    for title in ["Mbit/s", "retransmitted", "window (bytes)"] {
+    let sample = |step: u32| Sample {
+        at_ns: u64::from(step) * 100_000_000,
+        counts: Counts {
+            bytes: u64::from(step) * 11_250_000,
+            ..Counts::default()
+        },
+        tcp_info: Some(TcpInfo {
+            total_retrans: Some(3 * step),
+            snd_cwnd_segments: Some(10),
+            ..TcpInfo::default()
+        }),
+        ..Sample::default()
+    };
+    let events = log(STUDY, 1, |cell, _| {
+        let mut sender = record(Role::Sender, cell, 225_000_000, 100);
+        sender.samples = (0..5).map(sample).collect();
+        let receiver = record(Role::Receiver, cell, 225_000_000, 100);
+        Made::Ended(Box::new(sender), Box::new(receiver))
+    });
+    let series = &pictures_of(&events, &[PictureKind::Series])[0];
+    for title in ["Mbit/s", "retransmitted", "window (segments)"] {
         assert!(series.contains(&format!(">{title}</text>")), "{title}");
     }
 }

@@ -75,9 +75,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     lab.warnings
         .iter()
         .for_each(|warning| output::say(&format!("warning: {warning}")));
-    for command in &lab.commands {
-        output::say(&format!("not run: {command}"));
-    }
     let emulate = arguments.emulated(&topology)?;
     if arguments.bare {
         topology

@@ -34,7 +34,6 @@ fn iperf3_traps() {
         panic!("{:?}", run.imported.notes)
     };
     assert!(derived.contains("does not say what arrived"), "{derived}");
-    assert_eq!(run.imported.intervals.len(), 1);
     assert!(cut.contains("line 4 is cut"), "{cut}");
     let odd = "{\"event\":\"start\",\"data\":{}}\n5\n[]\n";
     assert!(

@@ -35,19 +35,10 @@ const PANELS: &[(&str, &[Line])] = &[
             "congestion window",
         )],
     ),
-    (
-        "window (bytes)",
-        &[(Role::Sender, "congestion_window_bytes", "congestion window")],
-    ),
     ("RTT (µs)", &[(Role::Sender, "rtt_us", "round-trip time")]),
-    (
-        "lost (%)",
-        &[(Role::Receiver, "loss_pct", "datagrams lost")],
-    ),
 ];
 
-/// The most panels of a picture, and the height of one.
-const MOST: usize = 5;
+/// The height of a panel.
 const HEIGHT: f64 = 110.0;
 
 const NEAREST: &str = "The run of this cell that lies nearest to the median; a point per stretch between two samples.";
@@ -109,7 +100,7 @@ fn of_run(title: &str, stretches: &[Stretch]) -> Option<Picture> {
                 series += 1;
             }
         }
-        if !traces.is_empty() && panels.len() < MOST {
+        if !traces.is_empty() {
             panels.push(panel(axis, traces, stretches));
         }
     }
@@ -125,10 +116,10 @@ fn of_run(title: &str, stretches: &[Stretch]) -> Option<Picture> {
 }
 
 fn marks(stretches: &[Stretch], (end, name, words): &Line) -> Vec<Mark> {
-    let of_end = stretches.iter().filter(|stretch| stretch.of.end == *end);
+    let of_end = stretches.iter().filter(|stretch| stretch.end == *end);
     let mark = |stretch: &Stretch| {
-        let value = stretch.of.figure(name)?;
-        let middle = (stretch.of.begin_s + stretch.of.end_s) / 2.0;
+        let value = stretch.figure(name)?;
+        let middle = (stretch.begin_s + stretch.end_s) / 2.0;
         let title = format!("{words}, {middle:.2} s: {}", number::plain(value));
         Some(Mark::at(middle, value, &Interval::alone(value), title))
     };
@@ -139,7 +130,7 @@ fn marks(stretches: &[Stretch], (end, name, words): &Line) -> Vec<Mark> {
 fn panel(title: &str, traces: Vec<Trace>, stretches: &[Stretch]) -> Chart {
     let marks = traces.iter().flat_map(|trace| trace.marks.all());
     let values: Vec<f64> = marks.map(|mark| mark.y).collect();
-    let times: Vec<f64> = stretches.iter().map(|stretch| stretch.of.end_s).collect();
+    let times: Vec<f64> = stretches.iter().map(|stretch| stretch.end_s).collect();
     let x = Axis::along(Some(Scale::Linear), &times, &[0.0]);
     let x_title = "seconds since the window began";
     let mut chart = Chart::plain((x, x_title), (Axis::from_zero(&values), title), traces);

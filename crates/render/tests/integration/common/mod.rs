@@ -12,7 +12,6 @@ use bitcost_import::Head;
 pub use bitcost_import::Run;
 pub use bitcost_model::conditions::Conditions;
 pub use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
-use bitcost_model::imported::ImportedInterval;
 pub use bitcost_model::machine::HostDescription;
 pub use bitcost_model::plan::{Lengths, Plan, PlannedRun};
 pub use bitcost_model::record::{
@@ -326,20 +325,6 @@ fn by_name(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
     figures
         .map(|(name, value)| ((*name).to_owned(), *value))
         .collect()
-}
-
-/// Stretches of a sender, each with these figures.
-pub fn stretches(count: u32, seconds: f64, figures: &[(&str, f64)]) -> Vec<ImportedInterval> {
-    let stretch = |step: u32| ImportedInterval {
-        end: Role::Sender,
-        begin_s: f64::from(step) * seconds,
-        end_s: f64::from(step + 1) * seconds,
-        figures: by_name(figures)
-            .into_iter()
-            .map(|(name, value)| (name.into(), value))
-            .collect(),
-    };
-    (0..count).map(stretch).collect()
 }
 
 pub fn text(events: &[Event]) -> String {
