@@ -5,6 +5,7 @@ use std::path::Path;
 use bitcost_import::miniedit::{self, Imported};
 use bitcost_model::Invalid;
 use bitcost_model::study::LabSpec;
+use bitcost_study::limits::{LAB_BYTES, check_text};
 use bitcost_study::topology::{OR_FILE, Preset, is_file, parse, to_toml};
 
 use crate::error::ExecuteError;
@@ -34,8 +35,7 @@ pub fn find(name: &str) -> Result<NamedLab, ExecuteError> {
     if !name.ends_with(".mn") {
         return read_lab(&stem, name, &text);
     }
-    let lab = miniedit::import(&text);
-    let lab = lab.map_err(|why| ExecuteError::Usage(format!("{name}: {why}")))?;
+    let lab = imported(name, &text)?;
     Ok(NamedLab { name: stem, lab })
 }
 
@@ -58,9 +58,12 @@ pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
     if path.extension().is_none_or(|ending| ending != "mn") {
         return Ok(text);
     }
-    let imported = miniedit::import(&text);
-    let imported = imported.map_err(|why| ExecuteError::Usage(format!("{shown}: {why}")))?;
-    Ok(to_toml(&imported.topology))
+    Ok(to_toml(&imported(&shown.to_string(), &text)?.topology))
+}
+
+fn imported(name: &str, text: &str) -> Result<Imported, ExecuteError> {
+    let lab = check_text(text, LAB_BYTES).and_then(|()| miniedit::import(text));
+    lab.map_err(|why| ExecuteError::Usage(format!("{name}: {why}")))
 }
 
 /// The lab of `bitcost test`, with the MTU of all its links changed if the user requests one.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use bitcost_execute::store::{LOG_NAME, Writer, read};
+use bitcost_execute::store::{LOG_NAME, LogFile, Writer, read};
 use bitcost_model::event::{Event, FORMAT, FailureKind};
 use bitcost_model::imported::ImportedRun;
 
@@ -210,6 +210,17 @@ fn each_line_stays_one_json_object_whose_last_key_is_its_checksum() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn facts_are_of_the_file_that_is_read() {
+    let (_place, folder) = written();
+    let (_other, other) = written();
+    let log = LogFile::open(&folder).expect("opens");
+    fs::rename(other.join(LOG_NAME), folder.join(LOG_NAME)).expect("replaced");
+    let said = log.read(&mut |_, _| ()).expect_err("another file");
+    let words = "another file took its place";
+    assert!(said.to_string().contains(words), "{said}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ const MOST: usize = 300_000;
 const DEPTH: usize = 6;
 
 /// How often a brace may be none of JSON before the search for more ends.
-const MOST_BROKEN: usize = 100;
+const MOST_BROKEN: usize = 20;
 
 /// Keys of a document of iperf3, of an event of its stream, and of a document of flent, with how
 /// their values begin.

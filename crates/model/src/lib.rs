@@ -8,6 +8,7 @@
 mod words;
 
 pub mod as_map;
+pub mod at_most;
 pub mod buffers;
 pub mod client_event;
 pub mod conditions;

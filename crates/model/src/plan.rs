@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::at_most::at_most;
 use crate::conditions::Conditions;
 use crate::study::Cell;
 
@@ -41,8 +42,10 @@ pub struct Plan {
     /// Whether each run is made once more to be profiled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_profiled: bool,
+    #[serde(deserialize_with = "at_most::<100_000, _, _>")]
     pub cells: Vec<Cell>,
     /// The runs in the order of execution.
+    #[serde(deserialize_with = "at_most::<200_000, _, _>")]
     pub runs: Vec<PlannedRun>,
 }
 

@@ -25,6 +25,7 @@ pub use self::role::Role;
 pub use self::sample::{CpuTicks, PartSample, Sample, States, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing};
 pub use self::whole::WholeRun;
+use crate::at_most::at_most;
 use crate::counters::{CoreToCore, CpuSpeed, ForeignLoad};
 use crate::profile::Profile;
 pub use crate::tcp_info::TcpInfo;
@@ -67,6 +68,7 @@ pub struct EndpointRecord {
     /// Offloads as requested and as read back.
     pub offloads: OffloadsInEffect,
     /// CPUs that the traffic thread was confined to; empty: any.
+    #[serde(deserialize_with = "at_most::<100_000, _, _>")]
     pub pinned_cpus: Vec<u32>,
     pub window_start_ns: u64,
     pub window_end_ns: u64,
@@ -82,15 +84,20 @@ pub struct EndpointRecord {
     #[serde(default)]
     pub latency: Option<Latency>,
     /// Each flow separately; the fields above are the sums of all flows ([`FlowRecord::sum`]).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most::<50_000, _, _>")]
     pub flows: Vec<FlowRecord>,
     /// The parts after the first, in the order of [`crate::conditions::Conditions::parts`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "at_most::<1000, _, _>"
+    )]
     pub background: Vec<PartRecord>,
     /// Ticks per second of [`CpuTicks`] (`USER_HZ`).
     pub ticks_per_second: u64,
     /// The readings: the first at the window's start, the last at its end, one every 100 ms
     /// between; of a long window whose record had no room for them every second one, or every fourth, and so on.
+    #[serde(deserialize_with = "at_most::<50_000, _, _>")]
     pub samples: Vec<Sample>,
     /// The state of the host before the run's block, while bitcost made no traffic; absent where it
     /// was not measured.

@@ -16,8 +16,11 @@ use toml_edit::{ArrayOfTables, Document, Item, TableLike, Value};
 use crate::definition::Factor;
 use crate::error::StudyError;
 use crate::forms::{FACTOR_NAME, label};
-use crate::limits::check_bytes;
+use crate::limits::check_text;
 use crate::settings::shown;
+
+/// Most mistakes that are kept, each with its line, which takes a walk through the text.
+const MISTAKES: usize = 100;
 
 /// A text that is read, and the mistakes in it that were found so far.
 pub struct Source<'a> {
@@ -45,7 +48,7 @@ impl<'a> Source<'a> {
 
     /// What `read` makes of the whole text.
     pub fn read<T>(&self, read: impl FnOnce(&Node<'_>) -> Option<T>) -> Result<T, Vec<StudyError>> {
-        if let Err(Invalid(why)) = check_bytes(self.text, self.bytes_most) {
+        if let Err(Invalid(why)) = check_text(self.text, self.bytes_most) {
             return Err(vec![self.error_at(0, why)]);
         }
         let value = match Document::parse(self.text) {
@@ -87,7 +90,9 @@ impl<'a> Source<'a> {
     }
 
     pub fn keep(&self, offset: usize, message: impl Into<String>) {
-        self.extend([self.error_at(offset, message)]);
+        if self.mistakes.borrow().len() < MISTAKES {
+            self.extend([self.error_at(offset, message)]);
+        }
     }
 
     pub fn extend(&self, mistakes: impl IntoIterator<Item = StudyError>) {
@@ -446,7 +451,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
         let is_field = |node: &Node| fields.contains(&node.key);
         let (own, others): (Vec<Node>, Vec<Node>) = self.entries().into_iter().partition(is_field);
         let is_unknown = |node: &&Node| !self.also.contains(&node.key);
-        let unknown: Vec<&Node> = others.iter().filter(is_unknown).collect();
+        let unknown: Vec<&Node> = others.iter().filter(is_unknown).take(MISTAKES).collect();
         for node in &unknown {
             node.unknown::<()>(&self, &[fields, &self.also].concat());
         }

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bitcost_execute::store::seal_again;
 use bitcost_testkit::assert_says;
 
 use crate::words::bitcost;
@@ -138,6 +139,26 @@ fn a_report_that_does_not_fit_leaves_the_old_one() {
 }
 
 #[test]
+fn an_import_that_does_not_fit_leaves_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let sizes = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../import/tests/fixtures/udp-size-sweep.csv"
+    );
+    let mut shell = Command::new("sh");
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 1; exec \"$0\" import --out \"$1\" \"$2\"",
+        env!("CARGO_BIN_EXE_bitcost"),
+    ]);
+    let out = place.path().join("new/runs");
+    let output = shell.arg(out).arg(sizes).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(names(place.path()), [""; 0], "{said}");
+}
+
+#[test]
 fn pages_of_the_manual_are_not_written_through_links() {
     let place = tempfile::tempdir().unwrap();
     let (precious, pages) = (place.path().join("precious"), place.path().join("man1"));
@@ -218,7 +239,7 @@ fn what_is_too_large_is_refused_before_it_is_expanded() {
         let lab = format!("hosts = [\n{}\n]\n", hosts.join(",\n"));
         refused(&["lab", "up", &write("lab.toml", &lab)], 2, &says);
     }
-    let hosts: Vec<String> = (0..200_000)
+    let hosts: Vec<String> = (0..30_000)
         .map(|host| format!("{{\"opts\": {{\"hostname\": \"h{host}\", \"nodeNum\": {host}}}}}"))
         .collect();
     let edited = format!(
@@ -228,8 +249,46 @@ fn what_is_too_large_is_refused_before_it_is_expanded() {
     refused(
         &["lab", "up", &write("lab.mn", &edited)],
         2,
-        &["200000 nodes and 0 links", "allowed: at most"],
+        &["30000 nodes and 0 links", "allowed: at most"],
     );
+}
+
+#[test]
+fn what_takes_far_more_memory_than_its_text_is_refused_before_it_is_expanded() {
+    let (place, folder) = execution();
+    let write = |name: &str, text: &str| {
+        fs::write(place.path().join(name), text).unwrap();
+        place.path().join(name).to_str().unwrap().to_owned()
+    };
+    let many = write("many.toml", &study(33, 1));
+    refused(&["plan", &many], 2, &["33 factors; allowed: at most 32"]);
+    let list = format!("x = [{}0]\n", "0, ".repeat(300_000));
+    let says = ["300002 values; allowed: at most 200000"];
+    refused(&["plan", &write("list.toml", &list)], 2, &says);
+    refused(&["lab", "up", &write("list.mn", &list)], 2, &says);
+    let wrong: String = (0..100_000).map(|n| format!("a{n} = 1\n")).collect();
+    let said = refused(&["plan", &write("wrong.toml", &wrong)], 2, &["unknown key"]);
+    assert!(said.lines().count() <= 101, "{said}");
+    let log = fs::read_to_string(LOG).unwrap();
+    let cells = "{\"levels\":[],\"conditions\":{}},".repeat(100_000);
+    for (of, more, says) in [
+        ("\"cells\":[", cells, "a list of more than 100000"),
+        (
+            "\"plan\":{",
+            format!("\"x\":[{}0],", "0,".repeat(5_000_000)),
+            "values; allowed: at most 4500000",
+        ),
+        (
+            "\"run_began\",",
+            format!("\"x\":[{}0],", "0,".repeat(1_000_000)),
+            "values; allowed: at most 1000000",
+        ),
+    ] {
+        let large = log.replacen(of, &format!("{of}{more}"), 1);
+        fs::write(folder.join("events.jsonl"), seal_again(&large)).unwrap();
+        let (code, _, said) = bitcost(Path::new("."), &["show", folder.to_str().unwrap()]);
+        assert!(code != Some(0) && said.contains(says), "{of}: {said}");
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::LogPlace;
+use bitcost_model::Invalid;
+use bitcost_model::at_most::at_most;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event, Events, FORMAT, NamedHosts};
 use bitcost_model::imported::ImportedRun;
@@ -13,7 +15,9 @@ use bitcost_model::ping::RttCheck;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::EndpointRecord;
 use bitcost_model::study::LabSpec;
-use bitcost_study::limits::{LINE_BYTES, LONG_LINE_BYTES};
+use bitcost_study::limits::{
+    LINE_BYTES, LINE_VALUES, LONG_LINE_BYTES, LONG_LINE_VALUES, check_line,
+};
 use sha2::{Digest, Sha256};
 
 use crate::error::ExecuteError;
@@ -216,6 +220,9 @@ impl LogFile {
                 });
                 return Ok(());
             }
+            let most = [LINE_VALUES, LONG_LINE_VALUES][usize::from(is_long(text))];
+            let checked = check_line(text, most).map_err(|Invalid(why)| io::Error::other(why));
+            checked.map_err(|error| cannot_read(&path, &error))?;
             let event = end.event(&path, text)?;
             take(end.lines, event);
             Ok(())
@@ -306,10 +313,10 @@ long! {
     }
     "planned" Planned { plan: Plan }
     "prepared" Prepared {
-        lab: Option<Box<LabSpec>>, endpoints: Vec<EndpointDescription>, shared_cpus: bool, #[serde(default)] notes: Vec<String>,
+        lab: Option<Box<LabSpec>>, #[serde(deserialize_with = "at_most::<20_000, _, _>")] endpoints: Vec<EndpointDescription>, shared_cpus: bool, #[serde(default)] notes: Vec<String>,
         hosts: Option<NamedHosts>, rtt: Option<RttCheck>
     }
-    "constants" Constants { machines: Vec<MachineConstants> }
+    "constants" Constants { #[serde(deserialize_with = "at_most::<20_000, _, _>")] machines: Vec<MachineConstants> }
     "run_ended" RunEnded {
         run: u32, start_uncertainty_us: f64, interrupted: Option<String>, sender: Box<EndpointRecord>,
         receiver: Box<EndpointRecord>

@@ -14,7 +14,7 @@ pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
 /// The longest agent's record ([`crate::protocol::FromAgent::Done`]), in bytes, compressed or not: an
 /// hour of samples of a large host.
-pub const RECORD_BYTES_MAX: usize = 64 << 20;
+pub const RECORD_BYTES_MAX: usize = 32 << 20;
 
 /// The start of the text of a record.
 const RECORD: &[u8] = br#"{"from_agent":"done","#;

@@ -4,6 +4,8 @@
 use bitcost_model::Invalid;
 use toml_edit::{Array, Document, DocumentMut, Item, value};
 
+use crate::limits::{STUDY_BYTES, check_text};
+
 /// The files that `[mesh]` names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshFiles {
@@ -14,6 +16,7 @@ pub struct MeshFiles {
 impl MeshFiles {
     /// The files that a study names; absent where its text has no mesh, or is no TOML.
     pub fn of(text: &str) -> Option<MeshFiles> {
+        check_text(text, STUDY_BYTES).ok()?;
         let document = Document::parse(text).ok()?;
         let mesh = document.get("mesh")?;
         let file = |key: &str| Some(mesh.get(key)?.as_str()?.to_owned());
@@ -36,6 +39,7 @@ fn lines(text: &str) -> Array {
 /// The text with the hosts and pairs of these files' texts in place of the files; hosts that are given
 /// replace those that it has.
 pub fn with_hosts(text: &str, hosts: Option<&str>, pairs: Option<&str>) -> Result<String, Invalid> {
+    check_text(text, STUDY_BYTES)?;
     let mut document: DocumentMut = text
         .parse()
         .map_err(|_| Invalid("it is not TOML".to_owned()))?;

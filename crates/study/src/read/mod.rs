@@ -18,7 +18,7 @@ use bitcost_model::study::{Cell, LabSpec, Label, OWN};
 
 use crate::definition::{Factor, LeaveOut, Level, Study};
 use crate::error::StudyError;
-use crate::limits::{CELLS, STUDY_BYTES};
+use crate::limits::{CELLS, FACTORS, STUDY_BYTES};
 use crate::settings;
 use crate::tables::{FactorTable, LevelLists, StudyTable};
 use crate::toml::{Node, Source};
@@ -181,8 +181,13 @@ fn lab(top: &Node, lab_file: Option<LabFile>) -> Option<(LabSpec, Option<String>
 const SETTINGS_FACTOR: &str = "settings";
 const AS_GIVEN: &str = "as given";
 
-/// Refuses too many combinations of levels before any of them is made.
+/// Refuses too many factors, or combinations of levels, before any of them is made.
 fn check_count(top: &Node, factors: &[Node]) -> Option<()> {
+    if factors.len() > FACTORS {
+        let count = factors.len();
+        let message = format!("it has {count} factors; allowed: at most {FACTORS}");
+        return top.at("factor").error(message);
+    }
     let levels = factors
         .iter()
         .map(|factor| factor.at("levels").elements().len().max(1));
