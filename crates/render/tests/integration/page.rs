@@ -225,13 +225,7 @@ fn a_page_has_its_parts_and_only_pictures_that_show_something() {
     ));
     let headings = html.split("<summary><h2>").skip(1);
     let headings: Vec<&str> = headings.filter_map(|part| part.split('<').next()).collect();
-    let wanted = [
-        "Table",
-        "What limited it",
-        "Spread",
-        "Curves",
-        "Provenance",
-    ];
+    let wanted = ["Table", "What limited it", "Spread", "Curves", "Provenance"];
     assert_eq!(headings, wanted);
     let many = (0..40).map(|n| run(1024 << (n % 2), 900.0 + n as f64));
     assert!(
