@@ -5,7 +5,6 @@
 // A test may be a long table.
 #![allow(clippy::too_many_lines)]
 
-mod accounting;
 mod against;
 mod agent_process;
 mod attacks;
@@ -77,7 +76,6 @@ fn main() {
         kubernetes::TRIALS,
         against::TRIALS,
         nobody_reads::TRIALS,
-        accounting::TRIALS,
         attacks::TRIALS,
         bad_paths::TRIALS,
         broken_off::TRIALS,

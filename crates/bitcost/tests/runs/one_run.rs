@@ -7,7 +7,7 @@ use serde_json::json;
 
 bitcost_testkit::trials! {
     Host: setting_not_in_effect_fails_the_run, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_is_in_effect;
-    QuietHost: test_repeats_until_the_interval_is_narrow, study_ends_when_its_stop_rule_is_met, blocks_are_added_until_the_question_is_answered;
+    QuietHost: test_repeats_until_the_interval_is_narrow, study_ends_when_its_stop_rule_is_met;
 }
 
 /// A short run of one workload with these settings.
@@ -76,11 +76,13 @@ fn test_repeats_until_the_interval_is_narrow() {
     bench.assert_nothing_left();
 }
 
+/// The rule is the study's, but for its width.
 fn study_ends_when_its_stop_rule_is_met() {
     let bench = Bench::new();
-    let rule = "blocks = 2\nuntil_interval_pct = 100\nmax_blocks = 20\n";
+    let rule = "blocks = 2\nuntil_interval_pct = 0.001\nmax_blocks = 20\n";
     bench.write("mine.toml", &SMALL.replacen("blocks = 3\n", rule, 1));
-    let done = bench.bitcost(&["run", "mine.toml"]).with_code(0);
+    let words = ["run", "mine.toml", "--until-interval", "100%"];
+    let done = bench.bitcost(&words).with_code(0);
     done.assert_says("after 2 blocks: 95 % interval of the median of throughput narrower");
     done.assert_prints("stop rule: ");
     done.assert_prints("reached in every cell");
@@ -94,29 +96,6 @@ fn study_ends_when_its_stop_rule_is_met() {
     // Resuming a complete execution adds only the lines of the resumption.
     let again = bench.bitcost(&["run", "--resume", &folder]).with_code(0);
     assert_eq!(again.stdout, done.stdout);
-}
-
-/// With `--until-interval` a study ends when its intervals are narrow enough; its log can be shown and resumed.
-fn blocks_are_added_until_the_question_is_answered() {
-    let run = |study: &str, words: &[&str]| {
-        let bench = Bench::new();
-        bench.write("mine.toml", study);
-        let auto = ["run", "mine.toml", "--no-calibration"];
-        let words = [&auto, words, &["--duration", "100ms"]].concat();
-        let done = bench.bitcost(&words).with_code(0);
-        let folder = bench.execution_name();
-        let again = bench.bitcost(&["run", "--resume", &folder]);
-        assert_eq!(again.stdout, done.stdout);
-        let document = bench.bitcost(&["show", "--json", &folder]).json();
-        assert_eq!(document["incomplete_runs"], json!([]));
-        bench.assert_nothing_left();
-        (document, done.stdout + &done.stderr)
-    };
-    let (document, _) = run(SMALL, &["--until-interval", "100%", "--budget", "1m"]);
-    let auto = &document["until_interval"];
-    assert_eq!(auto["reached"], true);
-    assert_eq!(auto["goal"], "cells");
-    assert_eq!(auto["requested_pct"], 100.0);
 }
 
 /// The reader leaves after the first line: the run ends, its log is named, and no process is left.

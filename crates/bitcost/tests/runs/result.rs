@@ -4,6 +4,7 @@
 use crate::bench::*;
 use std::collections::{BTreeMap, BTreeSet};
 
+use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads};
 use bitcost_sys::netlink::{Ethtool, Features, Link};
 
 bitcost_testkit::trials! {
@@ -52,6 +53,9 @@ fn check_result(bench: &Bench, done: &Done) {
     let document = done.json();
     check_cells(&document);
     check_streams(bench, done);
+    for run in ended(&bench.log()) {
+        check_placement(&run);
+    }
     assert_eq!(bench.contents(), ["bitcost-runs"]);
     let shown = bench.bitcost(&["show", "--json", bench.execution().to_str().unwrap()]);
     assert_eq!((shown.code, shown.json()), (Some(0), document));
@@ -124,6 +128,35 @@ fn check_streams(bench: &Bench, done: &Done) {
     }
     let folder = bench.execution();
     done.assert_says(folder.file_name().unwrap().to_str().unwrap());
+}
+
+/// Each host receives on the CPUs of its traffic, and only what receives data is moderated; a set of
+/// offloads leaves GRO on, so that every cell is received in the same way.
+fn check_placement(run: &Ended) {
+    let off = HostSetting::Offloads(Offloads::Set(OffloadSet::Off));
+    let mut requests = run.conditions.host_settings.iter();
+    let merged = requests
+        .any(|request| request.setting == off)
+        .then_some("1");
+    for end in &run.ends {
+        let found = in_effect(end, "gro_max_size").map(|[_, actual]| actual);
+        assert_eq!(found.as_deref(), merged);
+        assert_eq!(end.offloads.requested.get("rx-gro"), None);
+    }
+    let values = |name: &str| run.ends.each_ref().map(|end| in_effect(end, name));
+    // The lab of an ordinary user may not place its receive work, and says so in its log.
+    let [Some([_, at_sender]), Some([_, at_receiver])] = values("moderation_us") else {
+        return;
+    };
+    assert_eq!((&*at_sender, &*at_receiver), ("0", "50"));
+    let cpus = values("receive_cpus").map(|cpus| cpus.expect("the CPUs of its threads")[1].clone());
+    assert_eq!(
+        cpus,
+        run.ends
+            .each_ref()
+            .map(|end| end.pinned_cpus[0].to_string())
+    );
+    assert_ne!(cpus[0], cpus[1]);
 }
 
 fn study_runs_by_its_path() {

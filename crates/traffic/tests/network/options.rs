@@ -236,7 +236,7 @@ mode bitcost/tests/runs/mode_search.rs mode =
 search_for bitcost/tests/runs/mode_search.rs search_for = 
 offloads bitcost/tests/runs/one_run.rs --offloads
 emulator_queue_limit bitcost/tests/runs/delay.rs emulator_queue_limit
-moderation bitcost/tests/runs/accounting.rs moderation_us
+moderation bitcost/tests/runs/result.rs moderation_us
 path_change bitcost/tests/runs/prove.rs path_rate
 flows bitcost/tests/runs/one_run.rs -P
 direction bitcost/tests/runs/parts.rs is_reverse
