@@ -109,26 +109,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_that_nobody_reads_are_bounded() {
-        let (mut reader, writer) = std::io::pipe().expect("a pipe");
-        let (output, writer) = Output::new(writer);
-        let long = FromAgent::Failed {
-            reason: "x".repeat(100_000),
-            cause: FailureCause::Other,
-        };
-        for _ in 0..1000 {
-            output.offer(&long);
-        }
-        drop(output);
-        let mut written = Vec::new();
-        reader.read_to_end(&mut written).expect("a pipe");
-        writer.finish();
-        // Those that wait, and the one that is being written.
-        let frame = encode(&long).expect("short").len();
-        assert!(written.len() <= (WAITING_MAX + 2) * frame);
-    }
-
-    #[test]
     fn a_message_waits_until_there_is_room() {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
         let (output, writer) = Output::new(writer);

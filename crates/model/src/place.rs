@@ -251,42 +251,4 @@ mod tests {
         );
         assert_eq!(v6.sender.cpus, [1]);
     }
-
-    #[test]
-    fn what_does_not_fit_together_is_refused_with_what_is_allowed() {
-        let v6 = Places {
-            ip_version: Some(IpVersion::V6),
-            ..Places::default()
-        };
-        assert_eq!(v6.check(1, 1280), Ok(()));
-        assert!(
-            v6.check(1, 1279)
-                .is_err_and(|found| found.0.contains("allowed: 1280 and more"))
-        );
-        let mixed = Places {
-            sender: EndpointPlace {
-                address: Some([10, 0, 0, 1].into()),
-                ..EndpointPlace::default()
-            },
-            ..v6.clone()
-        };
-        assert!(
-            mixed
-                .check(1, 1500)
-                .is_err_and(|found| found.0.contains("is not an IPv6 address"))
-        );
-        let ports = Places {
-            sender: EndpointPlace {
-                ports: Ports::parse("9000-9001"),
-                ..EndpointPlace::default()
-            },
-            ..v6
-        };
-        assert_eq!(ports.check(2, 1500), Ok(()));
-        assert!(ports.check(3, 1500).is_err_and(|found| {
-            found
-                .0
-                .contains("3 flows do not fit the sender's ports 9000-9001")
-        }));
-    }
 }

@@ -312,15 +312,4 @@ mod tests {
         assert_eq!(burst_messages(52_000.0, 65_507, || 20_000), 2);
         assert_eq!(burst_messages(1e7, 64, || 20_000), 1);
     }
-
-    #[test]
-    fn bursts_have_the_requested_size() {
-        let conditions = Conditions {
-            message_rate: Some(1000),
-            burst_messages: Some(10),
-            ..Conditions::default()
-        };
-        assert_eq!(Pacer::over(&conditions, None).expect("paced").burst, 10);
-        assert!(Pacer::over(&Conditions::default(), None).is_none());
-    }
 }

@@ -179,36 +179,3 @@ impl Tracker {
         1 << (number % 64)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TOKEN: Token = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11, 12, 13, 14, 15, 16];
-
-    #[test]
-    fn header_carries_phase_and_number() {
-        let tag = Tag::of(&TOKEN);
-        assert_eq!(
-            tag.parse(&tag.header(Phase::Measured, 123_456)),
-            Some((Phase::Measured, 123_456))
-        );
-        assert_eq!(
-            tag.parse(&tag.header(Phase::Warmup, NUMBER)),
-            Some((Phase::Warmup, NUMBER))
-        );
-        assert_eq!(tag.parse(&[crate::handshake::HELLO_MARK; 24]), None);
-        assert_eq!(tag.parse(&[0xB0; 7]), None);
-    }
-
-    #[test]
-    fn datagram_of_another_run_is_refused() {
-        let (tag, other) = (Tag::of(&TOKEN), Tag::of(&[0; 16]));
-        assert_eq!(tag.parse(&other.header(Phase::Measured, 5)), None);
-        assert_eq!(tag.parse(&(MARK | 7).to_be_bytes()), None);
-        let mut message = [0; 3];
-        tag.write(&mut message, Phase::Measured, 5);
-        assert_eq!((message, tag.short(3)), ([7, 6, 5], &message[..]));
-        assert_ne!(other.short(3), message);
-    }
-}

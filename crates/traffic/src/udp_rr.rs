@@ -287,24 +287,3 @@ impl Traffic for Server {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::handshake::HELLO_MARK;
-
-    #[test]
-    fn request_carries_phase_and_number() {
-        let mut request = [0; 8];
-        let tag = Tag::of(&[7; 16]);
-        let short = [Numbering::Short(tag, 0), Numbering::Short(tag, 6)]
-            .map(|short| (short, 1_000_000 % 64));
-        for (numbering, wanted) in short.into_iter().chain([(Numbering::Long(tag), 1_000_000)]) {
-            numbering.write(&mut request, Phase::Measured, 1_000_000);
-            assert_eq!(numbering.read(&request), Some((Phase::Measured, wanted)));
-            numbering.write(&mut request, Phase::Warmup, 1_000_000);
-            assert_eq!(numbering.read(&request), Some((Phase::Warmup, wanted)));
-            assert_eq!(numbering.read(&[HELLO_MARK; 24]), None);
-        }
-    }
-}

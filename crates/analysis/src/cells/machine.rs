@@ -38,39 +38,3 @@ fn differing(cells: &[CellRuns], metric: &str) -> Option<(f64, f64)> {
     let widest = ranges.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
     (ratio(&widest) >= RATIO_LEAST).then_some(widest)
 }
-
-#[cfg(test)]
-mod tests {
-    use bitcost_model::conditions::Conditions;
-    use bitcost_model::plan::Plan;
-
-    use super::*;
-    use crate::cells::{RunRow, Status};
-    use crate::metrics::Figures;
-
-    /// What is said of runs with these cells and round trips.
-    fn caveat(runs: &[(usize, f64)]) -> Option<String> {
-        let cells = [(); 2].map(|()| Plan::of_one(Conditions::default()).cells.remove(0));
-        let row = |(cell, trip): &(usize, f64)| RunRow {
-            cell: *cell,
-            status: Status::Used,
-            figures: Figures::of(|known| (known.name == CORE_TO_CORE).then_some(*trip)),
-            ..RunRow::default()
-        };
-        let rows: Vec<RunRow> = runs.iter().map(row).collect();
-        machine_caveat(&CellRuns::all(&cells, &rows))
-    }
-
-    #[test]
-    fn runs_of_one_cell_at_two_distances_are_told() {
-        let [near, far, other] = [43.0, 370.0, 60.0];
-        assert_eq!(
-            caveat(&[(0, near), (0, far), (1, other)]).as_deref(),
-            Some(
-                "the machine differed between runs: the endpoints' CPUs were 43 to 370 ns from each other"
-            )
-        );
-        let differing = caveat(&[(0, near), (0, other), (1, far)]);
-        assert_eq!(differing, None, "cells differ by design");
-    }
-}

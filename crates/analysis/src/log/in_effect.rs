@@ -150,14 +150,4 @@ mod tests {
             "receive_buffer_bytes requested 576, in effect 1152"
         );
     }
-
-    #[test]
-    fn a_setting_that_nobody_asked_for_is_no_news() {
-        let setting = InEffect {
-            name: "send_buffer_bytes".into(),
-            requested: None,
-            actual: Some("16384".into()),
-        };
-        assert_eq!(of_setting(&setting), None);
-    }
 }

@@ -54,25 +54,3 @@ impl Figures {
         METRICS.iter().enumerate().filter_map(of)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_are_found_by_name_and_in_order() {
-        let last = METRICS[METRICS.len() - 1].name;
-        let figures = Figures::of(|metric| match metric.name {
-            "throughput_mbps" => Some(1.0),
-            name => (name == last).then_some(2.0),
-        });
-        assert_eq!(figures.get("throughput_mbps"), Some(1.0));
-        assert_eq!(
-            (figures.get(last), figures.get("nothing")),
-            (Some(2.0), None)
-        );
-        let names: Vec<&str> = figures.iter().map(|(metric, _)| metric.name).collect();
-        assert_eq!(names, ["throughput_mbps", last]);
-        assert_eq!(Figures::default().iter().count(), 0);
-    }
-}

@@ -254,7 +254,7 @@ fn a_queue_before_a_link_emulator_has_its_own_drops() {
 }
 
 /// The summary of an execution of two cells in which a cache line's round trip between the endpoints'
-/// CPUs took this long in the runs of each block, in ns.
+/// CPUs took this long in each run, in ns.
 fn summary_with_round_trips(trips: &[u32]) -> Summary {
     let cells = vec![cell(64, |_| {}), cell(1024, |_| {})];
     let pace = Pace {
@@ -262,12 +262,12 @@ fn summary_with_round_trips(trips: &[u32]) -> Summary {
         run_ns: 90_000_000,
         busy_ticks: 9,
     };
-    let mut events = events(cells, trips.len() as u32, |_, _| pace);
+    let mut events = events(cells, trips.len() as u32 / 2, |_, _| pace);
     for event in &mut events {
         if let Event::RunEnded { run, sender, .. } = event {
             sender.core_to_core = Some(CoreToCore {
                 cpus: [0, 1],
-                round_trip_ns: vec![trips[*run as usize / 2]; 3],
+                round_trip_ns: vec![trips[*run as usize]; 3],
             });
         }
     }
@@ -276,11 +276,12 @@ fn summary_with_round_trips(trips: &[u32]) -> Summary {
 
 #[test]
 fn figures_are_of_all_runs_wherever_the_cpus_were() {
-    let summary = summary_with_round_trips(&[370, 88, 85, 365]);
+    let summary = summary_with_round_trips(&[370, 370, 88, 88, 85, 85, 365, 365]);
     assert!(summary.cells.iter().all(|cell| cell.runs == 4));
     let differed =
         "the machine differed between runs: the endpoints' CPUs were 85 to 370 ns from each other";
     assert_eq!(summary.caveats, [differed]);
-    // One distance.
-    assert_eq!(summary_with_round_trips(&[88, 85, 90]).caveats, [""; 0]);
+    // Each cell has one distance.
+    let apart = summary_with_round_trips(&[88, 370, 85, 365, 90, 368]);
+    assert_eq!(apart.caveats, [""; 0]);
 }

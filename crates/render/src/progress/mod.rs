@@ -117,15 +117,3 @@ pub(crate) fn show_rate(bits_per_second: f64) -> String {
         rate => format!("{:.0} kbit/s", rate / 1e3),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::show_rate;
-
-    #[test]
-    fn rates_are_in_decimal_units() {
-        assert_eq!(show_rate(941_500_000.0), "942 Mbit/s");
-        assert_eq!(show_rate(8_240_000_000.0), "8.24 Gbit/s");
-        assert_eq!(show_rate(24_820_000_000.0), "24.8 Gbit/s");
-    }
-}

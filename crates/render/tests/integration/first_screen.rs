@@ -4,7 +4,6 @@ use bitcost_analysis::metrics::attribute;
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
 use bitcost_render::answer::study_answer;
 use bitcost_render::one_run::test_answer;
-use bitcost_testkit::assert_says;
 
 use crate::common::*;
 
@@ -84,14 +83,6 @@ fn a_missing_cost_has_the_reason_of_its_attribution() {
     let of_test = printed(&of_test, NARROW);
     let cost = labelled(&of_test, "cost");
     assert_eq!(cost, [format!("not known: {reason}")], "{of_test}");
-}
-
-#[test]
-fn intervals_of_few_runs_say_what_they_cover() {
-    let few = text(&whole(STUDY, 3));
-    assert_says(&few, &["minimum and maximum of 3 runs: 75 % instead of"]);
-    let many = text(&whole(STUDY, 6));
-    assert!(many.contains("95 % intervals") && !many.contains("instead of 95 %"));
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use crate::common::*;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{RunRows, Table, Value, intervals_table};
-use bitcost_render::block::markdown;
 use bitcost_render::csv::csv;
-use bitcost_render::report::of_summary;
 use insta::assert_snapshot;
 
 fn runs_table(executions: &[Findings]) -> Table {
@@ -76,15 +74,4 @@ fn what_another_program_s_file_does_not_say_is_absent() {
         "1024 · not said",
         "tables name the cell"
     );
-}
-
-#[test]
-fn labels_cannot_leave_their_field() {
-    let hostile = STUDY.replace("label = \"TCP\"", "label = '=1+1|<b>\",x'");
-    let executions = [execution("folder", &whole(&hostile, 1))];
-    let table = runs_table(&executions);
-    let text = csv(&table);
-    assert!(text.contains("\"'=1+1|<b>\"\",x\""), "{text}");
-    let text = markdown(&of_summary(&executions[0].summary, USUAL));
-    assert!(text.contains("=1+1\\|&lt;b&gt;") && !text.contains("<b>"));
 }

@@ -36,18 +36,6 @@ fn what_was_left_out_is_said_with_its_reason() {
 }
 
 #[test]
-fn a_reason_of_megabytes_is_cut_and_does_not_colour_what_follows() {
-    let long: &str = format!("\u{1b}[31m\u{202e}no{}", " reason".repeat(1 << 20)).leak();
-    let events = log(STUDY, 1, |cell, planned| match planned.index {
-        0 => Made::Failed(FailureKind::Failed, long),
-        _ => ended(cell, &plain(cell, planned)),
-    });
-    let text = text(&events);
-    assert!(text.contains('…') && text.len() < 16 << 10);
-    assert!(!text.contains("\u{1b}[31m") && !text.contains('\u{202e}'));
-}
-
-#[test]
 fn an_execution_without_runs_and_one_whose_runs_all_failed_still_print() {
     let failed = || Made::Failed(FailureKind::Failed, "no route");
     for made in [|| Made::Missing, failed] {
