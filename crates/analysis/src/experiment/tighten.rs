@@ -68,7 +68,7 @@ pub(super) const RECEIVER: Row = row(
 /// takes a part of the rate.
 pub(super) const PATH: Row = row(
     PATH_RATE,
-    &["rate", "competing_traffic", "queue_overflow"],
+    &["rate", "competing_traffic"],
     Resource {
         words: "rate of the path",
         finds: |_| limiter("rate", ON_THE_PATH),
