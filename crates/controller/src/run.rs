@@ -44,8 +44,8 @@ const FAR_NS: u64 = 10_000_000;
 /// drift by a tenth of one.
 const COMPARED_TRIPS: u64 = 1000;
 
-/// Time from the last comparison of clocks to the first message, in ns, in addition to the delay of
-/// the control channels. What a start takes longer than half of the round trip is missing in the warm-up of its host.
+/// Time from the last comparison of clocks to the first message, in ns, in addition to the delay of the control channels.
+/// That is taken as half of a round trip: a host that a start reaches later warms up for less time.
 const LEAD_NS: u64 = 10_000_000;
 
 /// Makes a run; one that `keeps` what it measured has a record of each endpoint also where it is ended before its time.

@@ -57,7 +57,7 @@ fn failed<E: Into<io::Error>>(what: &str) -> impl FnOnce(E) -> Unavailable {
     move |error| Unavailable(format!("cannot {what}: {}", error.into()))
 }
 
-/// Becomes this user and group for good, in no other group; with the id 0 in effect this also takes the capabilities
+/// Becomes the user and group [`NOBODY`] for good, in no other group; with the id 0 in effect this also takes the capabilities
 /// (capabilities(7)).
 fn become_nobody() -> rustix::io::Result<()> {
     set_thread_groups(&[])?;

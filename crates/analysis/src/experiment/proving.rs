@@ -92,13 +92,12 @@ impl<'a> Proving<'a> {
             self.untried.extend(offers.untried);
             self.left = offers.changes;
         }
-        let batch = BATCH[usize::from(self.stage > 1)];
-        let most = batch.min(runs.saturating_sub(1)).min(self.left.len());
-        // More flows are no answer where what comes before them is one.
+        let most = BATCH[usize::from(self.stage > 1)].min(runs.saturating_sub(1));
+        let most = most.min(self.left.len());
+        // What comes before more flows may make these needless.
         let mut first = self.left[..most].iter();
         let before = first.position(Change::is_of_flows).filter(|at| *at > 0);
-        let size = before.unwrap_or(most);
-        let batch: Vec<Change> = self.left.drain(..size).collect();
+        let batch: Vec<Change> = self.left.drain(..before.unwrap_or(most)).collect();
         (!batch.is_empty()).then_some((batch, 1))
     }
 
