@@ -13,6 +13,7 @@ mod events;
 mod journaling;
 mod limits;
 mod measuring;
+mod observe;
 mod output;
 mod place;
 mod policy;
@@ -42,10 +43,11 @@ use bitcost_sys::clock::monotonic_ns;
 
 use crate::events::Command;
 pub use crate::journaling::Journaling;
+pub use crate::observe::{Observed, Sought, enter_network_of, observe};
 use crate::output::Output;
 pub use crate::place::Place;
 pub use crate::policy::Policy;
-use crate::refusal::Refusal;
+pub use crate::refusal::Refusal;
 use crate::run::Run;
 pub use bitcost_probe::{Between, Node};
 

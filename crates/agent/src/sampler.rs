@@ -34,7 +34,14 @@ impl Sampler {
         between: &Between,
         softirqs: Option<SoftirqTimer>,
     ) -> Sampler {
-        let of = |kind| move |(part, id): (usize, u32)| Thread { kind, part, id };
+        let of = |kind| {
+            move |(part, id): (usize, u32)| Thread {
+                kind,
+                part,
+                id,
+                process: None,
+            }
+        };
         let traffic_threads = traffic.iter().map(|(part, id)| (*part, id.cast_unsigned()));
         let monitor = (0, bitcost_sys::thread::thread_id().cast_unsigned());
         let napi = crate::describe::napi_threads(device).unwrap_or_default();
@@ -53,6 +60,27 @@ impl Sampler {
             sources: sources(&target, PROBES.iter()),
             is_many,
             looks: Looks::open(looked_at.filter(|_| !is_many)),
+            profiler: None,
+        }
+    }
+
+    /// Opens the counters of the machine, and those of some threads of another program.
+    pub fn of_program(device: &str, process: u32, threads: &[u32]) -> Sampler {
+        let thread = |id: &u32| Thread {
+            kind: ThreadKind::Traffic,
+            part: 0,
+            id: *id,
+            process: Some(process),
+        };
+        let target = Target {
+            threads: threads.iter().map(thread).collect(),
+            process: Some(process),
+            ..target(device, Vec::new(), &Between::default())
+        };
+        Sampler {
+            sources: sources(&target, PROBES.iter()),
+            is_many: false,
+            looks: Looks::open(target.threads.iter()),
             profiler: None,
         }
     }
@@ -114,6 +142,7 @@ fn target(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Target 
         tcp_info: |socket: &OwnedFd| bitcost_traffic::tcp_info(socket),
         between: between.clone(),
         softirqs: None,
+        process: None,
     }
 }
 

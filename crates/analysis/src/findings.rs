@@ -127,6 +127,11 @@ impl Findings {
 
     /// Adds what to do about what limits each cell.
     fn advise(&mut self) {
+        // Options of a test are no remedy for another program.
+        let kept = |row: &RunRow| row.kept.as_ref().is_some_and(|kept| kept.is_foreign());
+        if self.summary.runs.iter().any(kept) {
+            return;
+        }
         let used = self.summary.used().into_iter().enumerate();
         for (cell, used) in self.explanation.cells.iter_mut().zip(used) {
             let base = Base::of_cell(&self.summary, cell, used);

@@ -35,7 +35,7 @@ fn rows_parser() -> impl TypedValueParser<Value = Rows> {
     })
 }
 
-#[derive(Clone, Copy, clap::Args)]
+#[derive(Clone, Copy, Default, clap::Args)]
 pub struct Look {
     /// Print one JSON document; same as --format json. The throughput is
     /// `.cells[0].throughput_mbps.median`, the bottleneck `.bottleneck`

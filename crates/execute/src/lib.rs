@@ -2,6 +2,7 @@
 //! runs of the plan, and appends every event to the log before it is reported. It prints nothing: see
 //! [`Progress`].
 
+mod connection;
 mod destination;
 mod embedded;
 mod error;
@@ -25,6 +26,7 @@ pub mod store;
 mod target;
 mod trust;
 
+pub use connection::Connection;
 pub use destination::{Destination, check_without_lab};
 pub use error::ExecuteError;
 pub use experiment::{Allows, Experiment};

@@ -6,6 +6,7 @@ mod counts;
 mod flow;
 mod in_effect;
 mod plausible;
+mod program;
 mod role;
 mod sample;
 mod times;
@@ -21,6 +22,7 @@ pub use self::in_effect::{
     RECEIVE_CPUS, SOFTIRQ_TIME, SOFTIRQS_TIMED,
 };
 pub use self::plausible::{LATE_PCT, implausible};
+pub use self::program::Program;
 pub use self::role::Role;
 pub use self::sample::{CpuTicks, PartSample, Sample, States, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing};
@@ -128,6 +130,10 @@ pub struct EndpointRecord {
     /// host is absent, and [`EndpointRecord::samples`] is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iperf3: Option<Iperf3Peer>,
+    /// The program whose connections these are, where it is not bitcost that made the traffic. Of the other end
+    /// only what these connections say is known, and [`EndpointRecord::samples`] is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Box<Program>>,
 }
 
 /// An iperf3 server's own figures of a test.

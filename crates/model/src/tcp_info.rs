@@ -48,18 +48,25 @@ tcp_info! {
     rtt_us: u32,
     /// Least round-trip time seen, in microseconds.
     min_rtt_us: u32,
+    /// Round-trip time as the receiver of the data estimates it, in microseconds.
+    rcv_rtt_us: u32,
     /// Congestion window, in segments.
     snd_cwnd_segments: u32,
     /// The slow-start threshold, in segments; 2^31 − 1: there is none yet.
     snd_ssthresh_segments: u32,
     /// The receive window that the other endpoint announced, in bytes (Linux 5.4).
     snd_wnd_bytes: u32,
+    /// The receive window that this endpoint announced, in bytes (Linux 6.2).
+    rcv_wnd_bytes: u32,
     /// Segments sent and not yet acknowledged.
     unacked_segments: u32,
     /// Bytes written and not yet sent.
     notsent_bytes: u32,
     /// The pacing rate of the connection, in bytes per second; 2^64 − 1: it is not paced.
     pacing_rate_bytes_per_second: u64,
+    /// The most that the program lets it pace itself at (`SO_MAX_PACING_RATE`), in bytes per second; 2^64 − 1, or of
+    /// 32 bits: any.
+    max_pacing_rate_bytes_per_second: u64,
     /// Segments that the other endpoint acknowledged (Linux 4.18).
     delivered: u32 = sum,
     /// Those of them that arrived with a congestion mark (ECN; Linux 4.18).
@@ -69,6 +76,8 @@ tcp_info! {
     dsack_dups: u32 = sum,
     /// Reordering events that were seen (Linux 4.19).
     reord_seen: u32 = sum,
+    /// Segments received out of order (Linux 5.4).
+    rcv_ooopack: u32 = sum,
     /// Segments sent: data, including retransmissions, and acknowledgements.
     segs_out: u32 = sum,
     segs_in: u32 = sum,

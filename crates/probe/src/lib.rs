@@ -13,6 +13,7 @@ pub mod host;
 pub mod interfaces;
 mod looks;
 mod meter;
+pub mod programs;
 pub mod protocols;
 pub mod queues;
 mod read;

@@ -104,6 +104,7 @@ mod tests {
             kind: ThreadKind::Traffic,
             part: 0,
             id,
+            process: None,
         };
         let mut looks = Looks::open([own].iter());
         if looks.waited().is_none() {

@@ -48,7 +48,7 @@ fn part(sockets: &[Socket], convert: Convert) -> PartSample {
 }
 
 /// The sum of all connections, and each of them if there are several.
-fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
+pub fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
     let Some((first, rest)) = connections.split_first() else {
         return (None, Vec::new());
     };
@@ -62,16 +62,22 @@ fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
 }
 
 fn memory(socket: &Socket) -> Option<SocketMemory> {
-    let words = bitcost_sys::socket::memory(&socket.handle).ok()?;
+    bitcost_sys::socket::memory(&socket.handle)
+        .ok()
+        .map(memory_of)
+}
+
+/// `SO_MEMINFO` as a record has it.
+pub fn memory_of(words: [u32; 9]) -> SocketMemory {
     let [received, receive, allocated, send, _, queued, .., drops] = words;
-    Some(SocketMemory {
+    SocketMemory {
         receive_queue_bytes: received,
         receive_buffer_bytes: receive,
         send_allocated_bytes: allocated,
         send_buffer_bytes: send,
         send_queue_bytes: queued,
         drops,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub struct Thread {
     pub part: usize,
     /// Its thread id, or its process id if it is a kernel thread.
     pub id: u32,
+    /// The process that it belongs to, where that is not this one.
+    pub process: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -93,6 +95,8 @@ pub struct Target {
     pub between: Between,
     /// What times soft interrupts; absent where they are not timed.
     pub softirqs: Option<Rc<SoftirqTimer>>,
+    /// The process whose control groups are read; absent: this one.
+    pub process: Option<u32>,
 }
 
 /// Something opened in this namespace, and in that of each node on the path, which has a name.

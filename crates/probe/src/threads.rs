@@ -21,7 +21,7 @@ struct Open {
 pub fn open(target: &Target) -> Option<Source> {
     let mut threads: Vec<Open> = target.threads.iter().map(Open::of).collect();
     // Kernel threads last, as records have them.
-    threads.sort_by_key(|thread| thread.own_id.is_none());
+    threads.sort_by_key(|thread| thread.kind == ThreadKind::Napi);
     source(move |sample, detail| {
         let read = threads.iter_mut().filter_map(|thread| thread.read(detail));
         sample.threads = read.collect();
@@ -36,7 +36,7 @@ impl Open {
         Open {
             kind: thread.kind,
             part: thread.part as u32,
-            own_id: (!is_of_kernel).then(|| thread.id.cast_signed()),
+            own_id: (!is_of_kernel && thread.process.is_none()).then(|| thread.id.cast_signed()),
             time: open("schedstat"),
             switches: open("status").filter(|_| !is_of_kernel),
         }
@@ -62,6 +62,9 @@ impl Open {
 pub(crate) fn folder(thread: &Thread) -> String {
     if thread.kind == ThreadKind::Napi {
         return format!("/proc/{}", thread.id);
+    }
+    if let Some(process) = thread.process {
+        return format!("/proc/{process}/task/{}", thread.id);
     }
     let number = number_in_proc(thread.id).unwrap_or(thread.id);
     format!("/proc/self/task/{number}")
@@ -122,6 +125,7 @@ mod tests {
             kind: ThreadKind::Traffic,
             part: 0,
             id: bitcost_sys::thread::thread_id().cast_unsigned(),
+            process: None,
         });
         let mut read = || own.read(Detail::Flows);
         let Some(before) = read() else { return };

@@ -23,8 +23,11 @@ const CGROUP_MAGIC: [rustix::fs::FsWord; 2] = [0x6367_7270, 0x0027_e0eb];
 const ABOVE_MAX: usize = 64;
 
 /// Opens the `cpu.stat` of each group; absent if none of them has the counters of a quota.
-pub fn open(_target: &Target) -> Option<Source> {
-    let groups = read::text("/proc/self/cgroup")?;
+pub fn open(target: &Target) -> Option<Source> {
+    let process = target
+        .process
+        .map_or("self".to_owned(), |of| of.to_string());
+    let groups = read::text(&format!("/proc/{process}/cgroup"))?;
     let mut files = views().map(|process| counted(&groups, &process));
     let mut files = files.find(|files| !files.is_empty())?;
     source(move |sample, _| {

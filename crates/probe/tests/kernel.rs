@@ -28,7 +28,9 @@ fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
             kind: ThreadKind::Traffic,
             part: 0,
             id: bitcost_sys::thread::thread_id().cast_unsigned(),
+            process: None,
         }],
+        process: None,
         sockets: Rc::from(vec![sockets]),
         tcp_info: |_: &OwnedFd| None,
         between: Between {

@@ -64,6 +64,9 @@ fn what_to_do(cell: &ExplainedCell) -> Option<String> {
 
 /// `TCP stream, 131072-byte messages, cubic, 10 s, h1 to h2 in lab wire`.
 fn headline(run: &RunView, place: &str) -> String {
+    if let Some(words) = of_program(run) {
+        return words;
+    }
     let conditions = run.conditions;
     let workload = conditions.workload;
     let direction = match conditions.direction {
@@ -93,6 +96,36 @@ fn headline(run: &RunView, place: &str) -> String {
     words.extend(seconds.map(|seconds| format!("{} s", number::plain(seconds))));
     words.push(harmless(place));
     words.join(", ")
+}
+
+/// `iperf3 (77), 10.0.0.1:40000 to 10.0.0.2:5201, 5 s`, of another program's connections.
+fn of_program(run: &RunView) -> Option<String> {
+    let ends = [run.sender, run.receiver].into_iter();
+    let (role, program) = ends
+        .filter_map(|end| Some((end.role, end.program.as_deref()?)))
+        .next()?;
+    let name = program.name.as_deref().map_or(
+        "a program that this user may not look at".to_owned(),
+        harmless,
+    );
+    let pid = program.pid.map_or(String::new(), |pid| format!(" ({pid})"));
+    let way = match role {
+        Role::Sender => "to",
+        Role::Receiver => "from",
+    };
+    let connections = match &program.connections[..] {
+        [] => "no connection that lasted".to_owned(),
+        [[local, peer]] => format!("{} {way} {}", harmless(local), harmless(peer)),
+        [[_, peer], ..] => {
+            let count = counted(program.connections.len(), "connection");
+            format!("{count} {way} {} and others", harmless(peer))
+        }
+    };
+    let seconds = run.window_seconds(role).map_or(0.0, |seconds| seconds);
+    Some(format!(
+        "{name}{pid}, {connections}, {} s",
+        number::plain(seconds)
+    ))
 }
 
 fn share(run: &RunView, name: &str, words: &str) -> Option<String> {

@@ -65,6 +65,7 @@ pub struct Raw {
     pub reord_seen: u32,
     pub rcv_ooopack: u32,
     pub snd_wnd: u32,
+    pub rcv_wnd: u32,
 }
 
 /// TCP options, as `TCPI_OPT_…` names them.
@@ -89,6 +90,16 @@ impl TcpInfo {
         // SAFETY: `Raw` is integers only, so whatever the kernel writes is valid.
         let filled = unsafe { socket::get(socket, socket::TCP_INFO, &mut raw)? };
         Ok(TcpInfo { raw, filled })
+    }
+
+    /// The state of a connection as the kernel lists it ([`crate::netlink::SockDiag`]).
+    pub fn of_bytes(bytes: &[u8]) -> TcpInfo {
+        // SAFETY: `Raw` is integers only, so zero is valid.
+        let mut raw: Raw = unsafe { socket::zeroed() };
+        let filled = bytes.len().min(size_of::<Raw>());
+        // SAFETY: both have `filled` bytes, and whatever they are is valid in integers.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut raw).cast(), filled) };
+        TcpInfo { raw, filled }
     }
 
     /// The value of a field; absent where the kernel does not fill it.

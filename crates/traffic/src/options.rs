@@ -122,8 +122,14 @@ pub fn sizes(socket: impl AsFd) -> SocketSizes {
 }
 
 pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
-    let info = tcp_info::TcpInfo::read(socket).ok()?;
-    Some(TcpInfo {
+    tcp_info::TcpInfo::read(socket)
+        .ok()
+        .map(|info| tcp_info_of(&info))
+}
+
+/// `TCP_INFO` as a record has it.
+pub fn tcp_info_of(info: &tcp_info::TcpInfo) -> TcpInfo {
+    TcpInfo {
         snd_mss_bytes: info.get(|raw| &raw.snd_mss),
         timestamps: info.has(tcp_info::TIMESTAMPS),
         sack: info.has(tcp_info::SACK),
@@ -131,17 +137,21 @@ pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
         ca_state: info.get(|raw| &raw.ca_state),
         rtt_us: info.get(|raw| &raw.rtt),
         min_rtt_us: info.get(|raw| &raw.min_rtt),
+        rcv_rtt_us: info.get(|raw| &raw.rcv_rtt),
         snd_cwnd_segments: info.get(|raw| &raw.snd_cwnd),
         snd_ssthresh_segments: info.get(|raw| &raw.snd_ssthresh),
         snd_wnd_bytes: info.get(|raw| &raw.snd_wnd),
+        rcv_wnd_bytes: info.get(|raw| &raw.rcv_wnd),
         unacked_segments: info.get(|raw| &raw.unacked),
         notsent_bytes: info.get(|raw| &raw.notsent_bytes),
         pacing_rate_bytes_per_second: info.get(|raw| &raw.pacing_rate),
+        max_pacing_rate_bytes_per_second: info.get(|raw| &raw.max_pacing_rate),
         delivered: info.get(|raw| &raw.delivered),
         delivered_ce: info.get(|raw| &raw.delivered_ce),
         total_retrans: info.get(|raw| &raw.total_retrans),
         dsack_dups: info.get(|raw| &raw.dsack_dups),
         reord_seen: info.get(|raw| &raw.reord_seen),
+        rcv_ooopack: info.get(|raw| &raw.rcv_ooopack),
         segs_out: info.get(|raw| &raw.segs_out),
         segs_in: info.get(|raw| &raw.segs_in),
         data_segs_out: info.get(|raw| &raw.data_segs_out),
@@ -152,5 +162,5 @@ pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
         busy_time_us: info.get(|raw| &raw.busy_time),
         rwnd_limited_us: info.get(|raw| &raw.rwnd_limited),
         sndbuf_limited_us: info.get(|raw| &raw.sndbuf_limited),
-    })
+    }
 }

@@ -43,6 +43,10 @@ impl RunSignals {
         lost_all || self.signals.packets.unheard.is_some()
     }
 
+    pub fn is_foreign(&self) -> bool {
+        self.signals.foreign.is_some()
+    }
+
     /// What limited the run, as in [`explain_run`].
     pub fn verdict(&self, cost: Option<PacketCost>) -> Verdict {
         let signals = Signals {
@@ -53,9 +57,23 @@ impl RunSignals {
             Some(why) => unknown(why, Vec::new()),
             None => decide(&signals),
         };
-        self.others.tell(&mut verdict);
+        if signals.is_moving() {
+            self.others.tell(&mut verdict);
+        }
+        if self.is_foreign() {
+            let remedy = for_any_program(verdict.remedy());
+            verdict.chosen.remedy = Some(remedy);
+        }
         verdict
     }
+}
+
+/// A remedy without the options of bitcost's own traffic, which stand in brackets.
+fn for_any_program(remedy: &str) -> String {
+    let mut parts = remedy.split(" (-");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rests = parts.map(|part| part.split_once(')').map_or("", |(_, rest)| rest));
+    rests.fold(first, |text, rest| text + rest)
 }
 
 /// Why nothing can be said of so few samples.
@@ -71,12 +89,22 @@ fn too_little(signals: &Signals) -> Option<String> {
             signals.seconds
         ));
     }
-    let nothing = signals.goodput_bps.is_none() && signals.transactions.is_none();
+    let nothing = signals.goodput_bps.is_none()
+        && signals.transactions.is_none()
+        && signals.foreign.is_none();
     let shows_none = signals.loss.is_none() && signals.packets.unheard.is_none();
     (nothing && shows_none).then(|| "nothing was delivered".to_owned())
 }
 
 pub fn decide(signals: &Signals) -> Verdict {
+    if !signals.is_moving() {
+        let mut all = suspects(signals);
+        all.retain(Candidate::holds);
+        return strongest(
+            all,
+            "nothing moved on the connections meanwhile: each program may wait for the other",
+        );
+    }
     let change = signals.trend.unwrap_or(1.0);
     let why = match (1.0 / STEADY..=STEADY).contains(&change) {
         true => "no limiter has all its evidence".to_owned(),

@@ -22,6 +22,11 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    /// Whether it is of connections that another program holds.
+    pub fn is_foreign(&self) -> bool {
+        self.signals.is_foreign()
+    }
+
     /// What is kept of a run with these figures.
     pub fn of(view: &RunView, figures: &Figures) -> Kept {
         let limits = |role| wire_load(view, role).is_some_and(|load| load.limits());

@@ -116,9 +116,9 @@ fn mean(end: &EndpointRecord, of: impl Fn(&Sample) -> Vec<Option<u32>>) -> Optio
 /// When the rate of a run with this round-trip time stands, and the least and greatest rate of its parts from then on ÷
 /// their mean.
 fn steadiness(run: &RunView, rtt_us: f64) -> Option<(f64, [f64; 2])> {
-    let end = match run.receiver.iperf3 {
-        None => run.receiver,
-        Some(_) => run.sender,
+    let end = match run.is_read(Role::Receiver) {
+        true => run.receiver,
+        false => run.sender,
     };
     let rate = |step: Edges| Some((step.seconds, step.per_second(|counts| counts.bytes)?));
     let all: Vec<(f64, f64)> = Edges::steps(&end.samples).filter_map(rate).collect();

@@ -8,6 +8,7 @@ mod cost;
 mod decide;
 mod execution;
 mod figures;
+mod foreign;
 mod hops;
 mod kept;
 mod limiter;
@@ -28,6 +29,7 @@ pub use cost::{Packet, PacketCost, packet_line};
 pub use decide::{decide, explain_run};
 pub use execution::Explanation;
 pub(crate) use execution::explanation;
+pub use foreign::Foreign;
 pub use hops::Hop;
 pub(crate) use kept::{Kept, MANY};
 pub use limiter::{

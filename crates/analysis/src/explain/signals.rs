@@ -5,6 +5,7 @@ use bitcost_model::record::{EndpointRecord, Role, Sample, States, ThreadTime};
 
 use crate::explain::behind::Behind;
 use crate::explain::cost::PacketCost;
+use crate::explain::foreign::Foreign;
 use crate::explain::hops::{Hop, hops};
 use crate::explain::packets::Packets;
 use crate::explain::series::{Series, mean};
@@ -124,14 +125,15 @@ pub struct Signals {
     pub cost: Option<PacketCost>,
     /// Requests or connections, where the run has them.
     pub transactions: Option<Transactions>,
+    /// What one end says, where another program holds the connections.
+    pub foreign: Option<Foreign>,
 }
 
 /// The number of intervals that both endpoints of a run have.
 fn intervals(run: &RunView) -> usize {
-    let ends = [run.sender, run.receiver].into_iter();
-    // An iperf3 server has none.
-    let known = ends.filter(|end| end.iperf3.is_none());
-    let samples = known.map(|end| end.samples.len()).min();
+    let ends = [Role::Sender, Role::Receiver].into_iter();
+    let read = ends.filter(|role| run.is_read(*role));
+    let samples = read.map(|role| run.end(role).samples.len()).min();
     samples.unwrap_or(0).saturating_sub(1)
 }
 
@@ -140,10 +142,10 @@ impl Signals {
     pub fn of(run: &RunView) -> Signals {
         let both = [run.sender, run.receiver].map(|end| Series::of(end, intervals(run)));
         let [sender, receiver] = &both;
-        let (timed, counted) = match (&run.sender.iperf3, &run.receiver.iperf3) {
-            (None, None) => (sender, receiver),
-            (None, Some(_)) => (sender, sender),
-            (Some(_), _) => (receiver, receiver),
+        let (timed, counted) = match [Role::Sender, Role::Receiver].map(|role| run.is_read(role)) {
+            [true, true] => (sender, receiver),
+            [true, false] => (sender, sender),
+            [false, _] => (receiver, receiver),
         };
         let rates = counted.rates();
         let goodput_bps = mean(&rates).filter(|rate| *rate > 0.0);
@@ -152,6 +154,13 @@ impl Signals {
         let mut times = both.each_ref().map(EndTimes::of);
         let most = most_blocked(sender).filter(|_| transactions.is_none());
         if let Some((times, most)) = times[0].as_mut().zip(most) {
+            times.blocked = times.blocked.min(most);
+        }
+        let foreign = Foreign::of(run, &both, goodput_bps);
+        if let Some((of, times)) = foreign.zip(times[1].as_mut()) {
+            // What it does besides receiving is not known.
+            let most = 1.0 - of.unread.unwrap_or(0.0);
+            times.slept += (times.blocked - most).max(0.0);
             times.blocked = times.blocked.min(most);
         }
         let behind = |role: Role, times: Option<EndTimes>| {
@@ -187,7 +196,13 @@ impl Signals {
             ],
             cost: None,
             transactions,
+            foreign,
         }
+    }
+
+    /// False of another program's connections that were idle.
+    pub fn is_moving(&self) -> bool {
+        self.foreign.is_none() || !self.is_tcp || self.goodput_bps.is_some()
     }
 
     pub fn end(&self, role: Role) -> Option<EndTimes> {

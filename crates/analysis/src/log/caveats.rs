@@ -1,8 +1,8 @@
 //! What may change how the figures of a run are read.
 
 use bitcost_model::harmless;
-use bitcost_model::record::Role;
-use bitcost_model::units::show_duration;
+use bitcost_model::record::{Role, TcpInfo};
+use bitcost_model::units::{counted, show_duration};
 
 use super::in_effect::PartsInEffect;
 use crate::caveat::Caveat;
@@ -29,6 +29,7 @@ pub fn caveats_of(run: &RunView) -> Vec<String> {
 pub(super) fn caveats(run: &RunView, parts: &PartsInEffect) -> Vec<String> {
     let weighing = |weight| move |words| Caveat::new(weight, words);
     let mut found: Vec<Caveat> = of_iperf3(run).map(weighing(ASIDE)).into_iter().collect();
+    found.extend(of_program(run).into_iter().map(weighing(ASIDE)));
     found.extend(interruption(run).map(weighing(1.0)));
     found.extend(outages(run).map(weighing(1.0)));
     found.extend(fragments(run).map(weighing(NOT_IN_EFFECT)));
@@ -89,4 +90,47 @@ fn of_iperf3(run: &RunView) -> Option<String> {
     Some(format!(
         "the {name} is an iperf3 server: it reports only its totals"
     ))
+}
+
+/// What is not seen of connections that another program holds.
+fn of_program(run: &RunView) -> Vec<String> {
+    let ends = [run.sender, run.receiver].into_iter();
+    let mut programs = ends.filter_map(|end| Some((end, end.program.as_deref()?)));
+    let Some((end, program)) = programs.next() else {
+        return Vec::new();
+    };
+    let other = end.role.other().name();
+    let mut unseen = vec![format!(
+        "the {other}'s end was not read: what limits there shows only in its windows and acknowledgements"
+    )];
+    if program.name.is_none() {
+        let why = "which program holds the connections is not seen, nor its CPU time; run bitcost as root";
+        unseen.push(why.to_owned());
+    }
+    if program.others > 0 {
+        let others = counted(program.others, "connection");
+        unseen.push(format!("{others} that moved less were not read"));
+    }
+    let missing = end.tcp_info.as_ref().map(missing).unwrap_or_default();
+    if !missing.is_empty() {
+        let fields = missing.join(", ");
+        let why =
+            format!("this kernel does not report {fields}: what shows there alone is not seen");
+        unseen.push(why);
+    }
+    unseen
+}
+
+/// The fields of `TCP_INFO` that the rules use and an old kernel does not fill.
+fn missing(info: &TcpInfo) -> Vec<&'static str> {
+    let fields = [
+        ("tcpi_busy_time", info.busy_time_us.is_some()),
+        ("tcpi_rwnd_limited", info.rwnd_limited_us.is_some()),
+        ("tcpi_sndbuf_limited", info.sndbuf_limited_us.is_some()),
+        ("tcpi_snd_wnd", info.snd_wnd_bytes.is_some()),
+        ("tcpi_rcv_wnd", info.rcv_wnd_bytes.is_some()),
+        ("tcpi_rcv_ooopack", info.rcv_ooopack.is_some()),
+    ];
+    let missing = fields.into_iter().filter(|(_, is_there)| !is_there);
+    missing.map(|(name, _)| name).collect()
 }

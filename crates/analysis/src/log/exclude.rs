@@ -20,7 +20,10 @@ pub fn reason(run: &RunView) -> Option<String> {
     let mut reasons: Vec<String> = ends.flat_map(offloads).collect();
     reasons.extend(parts.iter().filter_map(segment_size));
     reasons.extend(parts.iter().filter_map(counts));
-    reasons.extend(nothing(run.sender, run.receiver));
+    // Of another program's connections it is a result.
+    if run.ends().iter().all(|end| end.program.is_none()) {
+        reasons.extend(nothing(run.sender, run.receiver));
+    }
     reasons.extend(parts.iter().flat_map(contradictions));
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }

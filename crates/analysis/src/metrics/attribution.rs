@@ -29,6 +29,8 @@ bitcost_model::words! {
         NapiThread = "napi_thread",
         /// The receive side ran in soft interrupts on the other endpoint's CPUs.
         SoftirqTicks = "softirq_ticks",
+        /// Another program holds the connections.
+        ProgramThreads = "program_threads",
     }
 }
 
@@ -54,6 +56,9 @@ impl Method {
             }
             Method::SoftirqTicks => {
                 "busy time of each end's CPUs, the soft interrupts on them given to the other end"
+            }
+            Method::ProgramThreads => {
+                "run time of the threads that work for the program's connections, by the scheduler's clock; what the kernel does for them elsewhere is not in it"
             }
         }
     }
@@ -117,10 +122,16 @@ const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel thread
 
 const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too, and its work in the kernel cannot be separated; test a server on another host";
 
+const UNSEEN_THREADS: &str =
+    "the threads of the program are not seen; run bitcost as root, or as the user who started it";
+
 const MOVED: &str = "received packets were handed to other CPUs (rps_cpus), where no clock assigns them to an endpoint of one host";
 
 /// The CPU time of the two endpoints, by the first method that the records allow.
 pub fn attribute(run: &RunView) -> Result<Attribution, Unavailable> {
+    if run.ends().iter().any(|end| end.program.is_some()) {
+        return by_program_threads(run).ok_or_else(|| Unavailable(UNSEEN_THREADS.into()));
+    }
     if !run.shared_cpus {
         return by_hosts(run)
             .ok_or_else(|| Unavailable("the CPU times of a host could not be read".into()));
@@ -168,6 +179,19 @@ fn threads_are_hidden(run: &RunView) -> bool {
     let has_threads = !requests.any(|setting| *setting == HostSetting::ThreadedNapi(false));
     let has_clocks = cpu::of_threads(run.receiver, ThreadKind::Napi).is_some();
     run.napi_threaded && has_threads && uses_napi && !has_clocks
+}
+
+fn by_program_threads(run: &RunView) -> Option<Attribution> {
+    let of = |end| Some(CpuUse::exact(cpu::of_threads(end, ThreadKind::Traffic)?));
+    let [sender, receiver] = run.ends().map(of);
+    sender.or(receiver)?;
+    Some(Attribution {
+        method: Method::ProgramThreads,
+        sender,
+        receiver,
+        wire: None,
+        softirqs: None,
+    })
 }
 
 fn by_hosts(run: &RunView) -> Option<Attribution> {

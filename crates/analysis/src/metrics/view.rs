@@ -28,6 +28,17 @@ impl<'a> RunView<'a> {
         }
     }
 
+    pub fn ends(&self) -> [&'a EndpointRecord; 2] {
+        [self.sender, self.receiver]
+    }
+
+    /// Whether the counters of an endpoint were read: those of an iperf3 server, and of the other end of a program's
+    /// connections, are not.
+    pub fn is_read(&self, role: Role) -> bool {
+        let (end, other) = (self.end(role), self.end(role.other()));
+        end.iperf3.is_none() && (end.program.is_some() || other.program.is_none())
+    }
+
     /// True if an iperf3 server played one of the endpoints.
     pub fn is_with_iperf3(&self) -> bool {
         self.sender.iperf3.is_some() || self.receiver.iperf3.is_some()

@@ -1,9 +1,10 @@
 //! Signals of each limiter, and the verdict that follows.
 
 use bitcost_analysis::explain::{
-    Behind, EndTimes, Hop, LIMITERS, Loss, PacketCost, Restarts, Signals, Tcp, Transactions,
-    Unheard, decide,
+    Behind, EndTimes, Foreign, Hop, LIMITERS, Loss, PacketCost, Restarts, Signals, Tcp,
+    Transactions, Unheard, decide,
 };
+use bitcost_model::record::Role;
 use bitcost_stats::Interval;
 use insta::assert_snapshot;
 
@@ -512,6 +513,154 @@ fn packets_that_do_not_fit_the_path_are_told_by_what_becomes_of_them() {
         ("the path may be dead", &|of| unheard(of, 1.0)),
         ("all in two fragments", &|of| cut(of, 1000.0)),
         ("a few in fragments", &|of| cut(of, 20.0)),
+    ]));
+}
+
+#[test]
+fn one_end_of_another_programs_connections_tells_what_it_sees() {
+    let sends = |of: &mut Signals, foreign: Foreign| {
+        (of.sender, of.receiver) = (times(0.1, 0.0, 0.0), None);
+        of.foreign = Some(Foreign {
+            connections: 1,
+            ..foreign
+        });
+    };
+    let receives = |of: &mut Signals, foreign: Foreign| {
+        sends(of, foreign);
+        (of.sender, of.receiver) = (None, of.sender);
+        of.foreign = of.foreign.map(|foreign| Foreign {
+            role: Role::Receiver,
+            ..foreign
+        });
+    };
+    let none = Foreign::default();
+    assert_snapshot!(verdicts(&[
+        ("nothing waits to be sent", &|of| {
+            let spare = Some(0.9);
+            sends(of, Foreign { spare, ..none });
+        }),
+        ("nothing waits, and a buffer limits", &|of| {
+            let spare = Some(0.9);
+            sends(of, Foreign { spare, ..none });
+            of.tcp.sndbuf_limited = Some(0.6);
+        }),
+        ("nothing moved", &|of| {
+            let spare = Some(1.0);
+            sends(of, Foreign { spare, ..none });
+            of.goodput_bps = None;
+        }),
+        ("small segments wait for an acknowledgement", &|of| {
+            let held = [Some(0.9), Some(0.0)];
+            sends(of, Foreign { held, ..none });
+        }),
+        ("corked", &|of| {
+            let held = [Some(0.0), Some(0.9)];
+            sends(of, Foreign { held, ..none });
+        }),
+        ("a window that closes", &|of| {
+            let dips = Some(0.01);
+            sends(of, Foreign { dips, ..none });
+            of.tcp.rwnd_limited = Some(0.6);
+        }),
+        ("a window that stays", &|of| {
+            let dips = Some(0.9);
+            sends(of, Foreign { dips, ..none });
+            of.tcp.rwnd_limited = Some(0.6);
+        }),
+        ("data wait for a program with time", &|of| {
+            let [unread, piles_up] = [Some(1.0); 2];
+            let foreign = Foreign {
+                unread,
+                piles_up,
+                ..none
+            };
+            receives(of, foreign);
+        }),
+        ("data wait for a program without", &|of| {
+            let [unread, piles_up] = [Some(1.0); 2];
+            let foreign = Foreign {
+                unread,
+                piles_up,
+                ..none
+            };
+            receives(of, foreign);
+            of.receiver = times(0.95, 0.0, 0.0);
+        }),
+        ("a window that is full", &|of| {
+            let (unread, window_use) = (Some(0.0), Some(0.9));
+            let foreign = Foreign {
+                unread,
+                window_use,
+                ..none
+            };
+            receives(of, foreign);
+        }),
+        ("segments out of order", &|of| {
+            let out_of_order = Some(0.01);
+            receives(
+                of,
+                Foreign {
+                    out_of_order,
+                    ..none
+                },
+            );
+        }),
+        ("short of memory", &|of| {
+            let short_of_memory = Some(50.0);
+            receives(
+                of,
+                Foreign {
+                    short_of_memory,
+                    ..none
+                },
+            );
+        }),
+        ("a rate that the program allows", &|of| {
+            let of_cap = Some(0.97);
+            sends(of, Foreign { of_cap, ..none });
+        }),
+        ("one request at a time", &|of| {
+            let (spare, turns) = (Some(0.9), Some(1.0));
+            sends(
+                of,
+                Foreign {
+                    spare,
+                    turns,
+                    ..none
+                },
+            );
+        }),
+        ("small writes", &|of| {
+            let write_bytes = Some(120.0);
+            sends(
+                of,
+                Foreign {
+                    write_bytes,
+                    ..none
+                },
+            );
+            of.sender = times(0.98, 0.0, 0.0);
+        }),
+        ("a full queue of connections", &|of| {
+            let queue_full = Some(0.8);
+            receives(of, Foreign { queue_full, ..none });
+        }),
+        ("none lasts", &|of| {
+            let opened = Some(200.0);
+            sends(of, Foreign { opened, ..none });
+            of.foreign.as_mut().expect("it is").connections = 0;
+            of.goodput_bps = None;
+        }),
+        ("datagrams that a socket drops", &|of| {
+            let dropped = Some(0.2);
+            receives(of, Foreign { dropped, ..none });
+            of.is_tcp = false;
+        }),
+        ("datagrams that the host gives up", &|of| {
+            let given_up = Some(0.2);
+            receives(of, Foreign { given_up, ..none });
+            of.is_tcp = false;
+        }),
     ]));
 }
 

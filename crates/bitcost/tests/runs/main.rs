@@ -20,6 +20,7 @@ mod delay;
 mod disturbed;
 mod findings;
 mod firewalls;
+mod foreign;
 mod forms;
 mod frames;
 mod host;
@@ -86,6 +87,7 @@ fn main() {
         delay::TRIALS,
         disturbed::TRIALS,
         firewalls::TRIALS,
+        foreign::TRIALS,
         forms::TRIALS,
         frames::TRIALS,
         host::TRIALS,

@@ -1,5 +1,5 @@
 //! Blocking netlink requests: links and their limits for super-packets, addresses, routes, qdiscs,
-//! ethtool features and tuning, NAPI instances, TCP metrics.
+//! ethtool features and tuning, NAPI instances, TCP metrics, sockets.
 //!
 //! Each method sends one request and waits for its whole answer. The types are those of the kernel.
 //! A connection stays in the network namespace in which it was opened.
@@ -17,6 +17,7 @@ mod qdisc;
 mod records;
 mod route;
 mod rtnl;
+mod sock_diag;
 mod tcp_metrics;
 mod tuning;
 
@@ -30,5 +31,6 @@ pub use qdisc::{
 pub use records::{AddressRecord, RouteRecord};
 pub use route::Route;
 pub use rtnl::{Link, Rtnl, VethPair};
+pub use sock_diag::{SockDiag, SocketRecord};
 pub use tcp_metrics::{cached_metrics, forget_metrics};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

@@ -2,6 +2,7 @@
 
 use bitcost_model::record::Role;
 
+use super::application::{has_no_time, is_capped};
 use super::evidence::{AT_WORK, RATE_KEPT, SHARED, least, least_of, most};
 use super::lost::at_socket;
 use crate::explain::behind::Behind;
@@ -73,7 +74,9 @@ pub static RECEIVER_CPU: LimiterRow = LimiterRow {
             evidence.push(busy);
             RECEIVER_CPU.suspect(0.75, evidence)
         });
-        let alone = overflows.into_iter().chain(full);
+        let foreign = has_no_time(signals);
+        let foreign = foreign.map(|evidence| RECEIVER_CPU.suspect(0.91, evidence).of_change());
+        let alone = overflows.into_iter().chain(full).chain(foreign);
         found.extend(alone.map(|found| waiting(signals, Role::Receiver, found)));
         found.extend(shared(signals, Role::Receiver, &RECEIVER_CPU));
     },
@@ -142,6 +145,7 @@ pub static APPLICATION_PACING: LimiterRow = LimiterRow {
             let kept = APPLICATION_PACING.suspect(0.85, evidence);
             kept.with_detail("the requested rate is kept")
         }));
+        found.extend(is_capped(signals, &APPLICATION_PACING));
     },
 };
 

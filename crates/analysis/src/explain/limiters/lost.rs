@@ -1,5 +1,6 @@
 //! Lost datagrams and retransmitted segments, by what dropped them.
 
+use super::application::overflows;
 use super::evidence::{least, least_of};
 use super::path::stands;
 use crate::explain::hops::Hop;
@@ -44,6 +45,7 @@ pub static UDP_RECEIVE_BUFFER: LimiterRow = LimiterRow {
             true => lost.of_change().with_detail(PINNED_TOGETHER),
             false => in_bursts(signals, lost),
         }));
+        found.extend(overflows(signals, &UDP_RECEIVE_BUFFER));
     },
 };
 

@@ -4,6 +4,7 @@
 //! left, and that more than a full window, which has many causes. Where all evidence of a limiter holds, the strength is
 //! from 0.5 on.
 
+mod application;
 mod beside;
 mod ends;
 mod evidence;
@@ -27,7 +28,7 @@ pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use packets::MTU_BLACK_HOLE;
 
-pub static LIMITERS: [&LimiterRow; 24] = [
+pub static LIMITERS: [&LimiterRow; 31] = [
     &stopped::PAUSED,
     &stopped::DISK,
     &packets::MTU_BLACK_HOLE,
@@ -51,6 +52,13 @@ pub static LIMITERS: [&LimiterRow; 24] = [
     &windows::SEND_BUFFER,
     &windows::CONGESTION_MARKS,
     &windows::CONGESTION_LOSS,
+    &application::NAGLE,
+    &application::ACCEPT_QUEUE,
+    &application::CONNECTION_SETUP,
+    &application::SMALL_WRITES,
+    &application::SOCKET_MEMORY,
+    &application::SENDING_APPLICATION,
+    &application::RECEIVING_APPLICATION,
     &UNKNOWN,
 ];
 

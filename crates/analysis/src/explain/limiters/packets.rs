@@ -1,5 +1,6 @@
 //! Packets that do not fit the path: those that vanish, and those that travel in fragments.
 
+use super::application::gives_up;
 use super::evidence::{keeps_rate, least, least_of, most, most_of};
 use crate::explain::limiter::{Candidate, LimiterRow};
 use crate::explain::signals::Signals;
@@ -20,7 +21,10 @@ pub static FRAGMENTS: LimiterRow = LimiterRow {
     title: "packets in fragments",
     remedy: "lower the MTU of the tunnel or overlay by what its header takes (VXLAN 50 bytes, WireGuard 60; over IPv6 20 more)",
     evidence: "half to 1.5 times a stream's segments leave the sender's host in fragments, or are put together from some at the receiver's, and a requested rate is not kept",
-    suspects: |signals, found| found.extend(cut(signals)),
+    suspects: |signals, found| {
+        found.extend(cut(signals));
+        found.extend(gives_up(signals, &FRAGMENTS));
+    },
 };
 
 fn vanishing(signals: &Signals) -> Option<Candidate> {

@@ -1,5 +1,6 @@
 //! What requests and connections wait for.
 
+use super::application::in_turns;
 use super::evidence::least;
 use crate::explain::limiter::{Candidate, LimiterRow};
 use crate::explain::signals::Signals;
@@ -27,7 +28,10 @@ pub static LATENCY: LimiterRow = LimiterRow {
     title: "latency",
     remedy: "more flows (-P), so that more of them are in progress; a shorter time until the answer",
     evidence: "requests or connections; the client waits for answers 50 % of the time; where each moves 64 KiB or more, a quarter of its time is a round trip",
-    suspects: |signals, found| found.extend(waiting(signals)),
+    suspects: |signals, found| {
+        found.extend(waiting(signals));
+        found.extend(in_turns(signals, &LATENCY));
+    },
 };
 
 fn waiting(signals: &Signals) -> Option<Candidate> {

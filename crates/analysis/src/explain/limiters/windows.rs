@@ -1,5 +1,6 @@
 //! Windows and buffers of a connection, and the send buffer of datagrams.
 
+use super::application::{arrives_late, is_offered, window_is_full};
 use super::evidence::{STEADY, least, least_of, most};
 use super::lost::{EXPLAINED, OF_TIMERS, RETRANSMITTED, losses};
 use super::path::stays;
@@ -40,7 +41,10 @@ pub static RECEIVE_BUFFER: LimiterRow = LimiterRow {
     title: "receive buffer (receive window)",
     remedy: "raise the receive buffer (--receive-buffer), or leave it to the kernel; raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver",
     evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than the share limited by the send buffer; in recovery from loss at most 50 % of the time; or enough is lost, half as much thrown away by the receiver's TCP (`BeyondWindow`, `TCPRcvQDrop`, `RcvPruned`)",
-    suspects: |signals, found| found.extend(receive_window(signals)),
+    suspects: |signals, found| {
+        found.extend(receive_window(signals));
+        found.extend(window_is_full(signals, &RECEIVE_BUFFER));
+    },
 };
 
 pub static SEND_BUFFER: LimiterRow = LimiterRow {
@@ -79,13 +83,18 @@ pub static CONGESTION_LOSS: LimiterRow = LimiterRow {
     title: "congestion window (loss)",
     remedy: "find where segments are lost; try a congestion control that tolerates loss (bbr)",
     evidence: "over 0.1 % retransmitted by another congestion control than BBR, or enough lost while 80 % of the window is in use; the round-trip time has not grown",
-    suspects: |signals, found| found.extend(losing(signals)),
+    suspects: |signals, found| {
+        found.extend(losing(signals));
+        found.extend(arrives_late(signals, &CONGESTION_LOSS));
+    },
 };
 
 fn slow_start(signals: &Signals) -> Option<Candidate> {
     let (trend, in_slow_start) = signals.trend.zip(signals.tcp.in_slow_start)?;
     let counter = "rate of the last third ÷ first third";
-    let found = SLOW_START.suspect(1.0, vec![least_of(counter, trend, "", STEADY)]);
+    let mut evidence = vec![least_of(counter, trend, "", STEADY)];
+    evidence.extend(is_offered(signals));
+    let found = SLOW_START.suspect(1.0, evidence);
     in_slow_start.then(|| found.of_change())
 }
 

@@ -1,0 +1,157 @@
+//! Which connections are looked for, and in which network namespace.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::str::FromStr;
+
+use bitcost_probe::programs;
+use bitcost_sys::namespace::{Kind, enter, is_in, own_mounts, show_own_devices};
+use bitcost_sys::netlink::{SockDiag, SocketRecord};
+
+use crate::refusal::Refusal;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// Those that a process holds.
+    Process(u32),
+    /// Those from this end of this host to that of another one.
+    Between(End, End),
+    /// Those that have this end, here or there.
+    With(End),
+}
+
+/// An address, a port, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    pub ip: Option<IpAddr>,
+    pub port: Option<u16>,
+}
+
+impl End {
+    fn is(&self, address: SocketAddr) -> bool {
+        self.ip.is_none_or(|ip| ip.to_canonical() == address.ip())
+            && self.port.is_none_or(|port| port == address.port())
+    }
+}
+
+impl FromStr for End {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<End, String> {
+        let port = text.strip_prefix(':').map(str::parse);
+        let whole = || text.parse().map(|at: SocketAddr| (at.ip(), at.port()));
+        match (port, whole(), text.parse()) {
+            (Some(Ok(port)), ..) => Ok((None, Some(port))),
+            (_, Ok((ip, port)), _) => Ok((Some(ip), Some(port))),
+            (.., Ok(ip)) => Ok((Some(ip), None)),
+            _ => Err(format!(
+                "`{text}` is no address; write 192.0.2.1, 192.0.2.1:443, [2001:db8::1]:443 or :443"
+            )),
+        }
+        .map(|(ip, port)| End { ip, port })
+    }
+}
+
+impl FromStr for Sought {
+    type Err = String;
+
+    /// Reads `LOCAL-PEER`, or one end.
+    fn from_str(text: &str) -> Result<Sought, String> {
+        match text.split_once('-') {
+            Some((local, peer)) => Ok(Sought::Between(local.parse()?, peer.parse()?)),
+            None => text.parse().map(Sought::With),
+        }
+    }
+}
+
+/// A list of the kernel's.
+type List = fn(&mut SockDiag) -> Result<Vec<SocketRecord>, bitcost_sys::netlink::Error>;
+
+impl Sought {
+    pub(super) fn find(
+        &self,
+        diag: &mut SockDiag,
+        list: List,
+    ) -> Result<Vec<SocketRecord>, Refusal> {
+        let mut all = list(diag).map_err(|error| error.to_string())?;
+        match self {
+            Sought::Process(process) => {
+                let own = programs::sockets_of(*process);
+                let own = own.map_err(|error| unseen(*process, error.kind()))?;
+                all.retain(|one| own.contains(&one.inode));
+            }
+            Sought::Between(local, peer) => {
+                all.retain(|one| local.is(one.local) && peer.is(one.peer));
+            }
+            Sought::With(end) => all.retain(|one| end.is(one.local) || end.is(one.peer)),
+        }
+        Ok(all)
+    }
+}
+
+/// Why the files of a process are not seen.
+fn unseen(process: u32, why: ErrorKind) -> String {
+    match why {
+        ErrorKind::NotFound => format!(
+            "there is no process {process}, or it has ended; `ss -tnp` lists connections with their processes"
+        ),
+        ErrorKind::PermissionDenied => format!(
+            "process {process} belongs to another user, so its sockets are not seen; run bitcost as root"
+        ),
+        other => format!("cannot read the open files of process {process}: {other}"),
+    }
+}
+
+/// Moves the calling process, which has one thread, into the network namespace of another one, with its devices in `/sys`.
+///
+/// # Errors
+/// Where there is no such process, or this user may not enter.
+pub fn enter_network_of(process: u32) -> Result<(), Refusal> {
+    let path = |kind: Kind| format!("/proc/{process}/ns/{}", kind.link_name());
+    let is_here = is_in(Path::new(&path(Kind::Net)), Kind::Net);
+    if is_here.map_err(|error| unseen(process, error.kind()))? {
+        return Ok(());
+    }
+    let open = |kind| File::open(path(kind)).map_err(|error| unseen(process, error.kind()));
+    let (user, net) = (open(Kind::User)?, open(Kind::Net)?);
+    // An ordinary user's namespaces are entered from their user namespace alone.
+    let entered = enter(net.as_fd(), Kind::Net)
+        .or_else(|_| enter(user.as_fd(), Kind::User).and_then(|()| enter(net.as_fd(), Kind::Net)));
+    entered.map_err(|error| {
+        format!(
+            "cannot enter the network namespace of process {process}: {error}; run bitcost as root"
+        )
+    })?;
+    // Without them some counters of devices are absent.
+    let _ = own_mounts().and_then(|()| show_own_devices());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_addresses_ports_or_both() {
+        let end = |ip: Option<&str>, port| End {
+            ip: ip.map(|ip| ip.parse().unwrap()),
+            port,
+        };
+        let both = "10.0.0.1:4000-[2001:db8::1]:443".parse();
+        let ends = [
+            end(Some("10.0.0.1"), Some(4000)),
+            end(Some("2001:db8::1"), Some(443)),
+        ];
+        assert_eq!(both, Ok(Sought::Between(ends[0], ends[1])));
+        assert_eq!(":443".parse(), Ok(Sought::With(end(None, Some(443)))));
+        let address = end(Some("2001:db8::1"), None);
+        assert_eq!("2001:db8::1".parse(), Ok(Sought::With(address)));
+        for wrong in ["", ":", ":70000", "localhost:80", "10.0.0.1-", "-"] {
+            let refused = wrong.parse::<Sought>();
+            assert!(refused.is_err_and(|why| why.contains("is no address")));
+        }
+    }
+}

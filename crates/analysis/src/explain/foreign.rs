@@ -1,0 +1,211 @@
+//! What one end says of connections that another program holds.
+
+use bitcost_model::counters::SocketMemory;
+use bitcost_model::record::{Program, Role, Sample, TcpInfo};
+
+use crate::explain::series::{Series, mean};
+use crate::metrics::RunView;
+
+/// The congestion window has room where less of it is in use.
+const ROOM: f64 = 0.8;
+
+/// The most segments under way of a program that writes little.
+const FEW: u32 = 3;
+
+/// Received data that the host's TCP threw away, or pressed together, for want of memory.
+const SHORT_OF_MEMORY: [&str; 4] = [
+    "TcpExt.PruneCalled",
+    "TcpExt.RcvPruned",
+    "TcpExt.TCPRcvQDrop",
+    "TcpExt.TCPMemoryPressures",
+];
+
+/// Shares are of the samples, means over the connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Foreign {
+    /// The end that was read: it sends most of the data, or receives them.
+    pub role: Role,
+    /// Connections that were read.
+    pub connections: usize,
+    /// Nothing waits to be sent, and the congestion window has room.
+    pub spare: Option<f64>,
+    /// Less than a segment waits to be sent, while earlier data are not acknowledged, and while none are under way.
+    pub held: [Option<f64>; 2],
+    /// Received data wait for the program.
+    pub unread: Option<f64>,
+    /// A quarter of the receive buffer or more waits for it.
+    pub piles_up: Option<f64>,
+    /// The window that the other end announced, least ÷ greatest.
+    pub dips: Option<f64>,
+    /// Data under way ÷ the window that this end announced, of an end that receives.
+    pub window_use: Option<f64>,
+    /// Segments out of order ÷ segments received, of an end that receives.
+    pub out_of_order: Option<f64>,
+    /// Segments of data in the other direction for each round trip.
+    pub turns: Option<f64>,
+    /// Goodput ÷ the most that the program lets the connection pace itself at (`SO_MAX_PACING_RATE`).
+    pub of_cap: Option<f64>,
+    /// Connections that the host opened or accepted each second.
+    pub opened: Option<f64>,
+    /// As many connections waited to be accepted as may.
+    pub queue_full: Option<f64>,
+    /// Bytes of each write, or where it uses other calls of each segment.
+    pub write_bytes: Option<f64>,
+    /// Times a second that the host was short of memory for received data.
+    pub short_of_memory: Option<f64>,
+    /// Of datagrams: those that the sockets dropped ÷ those that came for them.
+    pub dropped: Option<f64>,
+    /// Of datagrams: nothing waits to be sent.
+    pub is_empty: Option<f64>,
+    /// Fragments whose datagram the host gave up ÷ fragments that arrived.
+    pub given_up: Option<f64>,
+}
+
+impl Foreign {
+    /// Absent of bitcost's own traffic.
+    pub(super) fn of(
+        run: &RunView,
+        ends: &[Series; 2],
+        goodput_bps: Option<f64>,
+    ) -> Option<Foreign> {
+        let (role, program) = program(run)?;
+        let own = &ends[role as usize];
+        let connections = program.connections.len();
+        let grown = |names: &[&str]| own.edges()?.grown(names);
+        let per_second = |names: &[&str]| Some(grown(names)? / own.seconds());
+        let queue = |[full, all]: [u32; 2]| f64::from(full) / f64::from(all.max(1));
+        let found = Foreign {
+            role,
+            connections,
+            opened: per_second(&["Tcp.ActiveOpens", "Tcp.PassiveOpens"]),
+            queue_full: program.queue_full.map(queue),
+            short_of_memory: per_second(&SHORT_OF_MEMORY),
+            given_up: grown(&["Ip.ReasmFails", "Ip6.ReasmFails"])
+                .zip(grown(&["Ip.ReasmReqds", "Ip6.ReasmReqds"]))
+                .filter(|(_, came)| *came > 0.0)
+                .map(|(lost, came)| lost / came),
+            ..Foreign::default()
+        };
+        let each_bps = goodput_bps.map(|bps| bps / connections.max(1) as f64);
+        Some(match run.conditions.workload.is_datagram() {
+            true => found.with_datagrams(own),
+            false => found.with_queues(own).with_segments(own, program, each_bps),
+        })
+    }
+
+    fn with_datagrams(self, own: &Series) -> Foreign {
+        let drops = |sample: &Sample| {
+            let drops = sample.sockets.iter().map(|one| u64::from(one.drops));
+            Some(drops.sum())
+        };
+        let came = own.edges().zip(own.growth(drops));
+        let came = came.and_then(|(edges, drops)| {
+            let taken = edges.grown(&["Udp.InDatagrams", "Udp6.InDatagrams"])?;
+            Some((drops, drops + taken)).filter(|(_, came)| *came > 0.0)
+        });
+        let is_empty =
+            |one: &SocketMemory| one.send_queue_bytes == 0 && one.send_allocated_bytes == 0;
+        Foreign {
+            dropped: came.map(|(drops, came)| drops / came),
+            is_empty: own.mean(|sample| queued(sample, is_empty)),
+            ..self
+        }
+    }
+
+    /// What waits at this end.
+    fn with_queues(self, own: &Series) -> Foreign {
+        let share = |is: fn(&TcpInfo) -> Option<bool>| {
+            own.mean(|sample| over(sample, |info| is(info).map(|is| f64::from(u8::from(is)))))
+        };
+        let waits = |is: fn(&SocketMemory) -> bool| own.mean(|sample| queued(sample, is));
+        Foreign {
+            spare: share(|info| {
+                let used = f64::from(info.unacked_segments?) / f64::from(info.snd_cwnd_segments?);
+                Some(info.notsent_bytes? == 0 && used < ROOM)
+            }),
+            held: [
+                share(|info| Some(is_held(info)? && (1..=FEW).contains(&info.unacked_segments?))),
+                share(|info| Some(is_held(info)? && info.unacked_segments? == 0)),
+            ],
+            unread: waits(|one| one.receive_queue_bytes > 0),
+            piles_up: waits(|one| one.receive_queue_bytes >= one.receive_buffer_bytes / 4),
+            ..self
+        }
+    }
+
+    /// What the segments and the windows say; `each_bps` is the mean rate of a connection.
+    fn with_segments(self, own: &Series, program: &Program, each_bps: Option<f64>) -> Foreign {
+        let each = each_bps.map(|bps| bps / 8.0);
+        let count = |of: fn(&TcpInfo) -> Option<u32>| own.edges()?.tcp(of);
+        let windows = own.samples().flat_map(Sample::connections);
+        let windows: Vec<u32> = windows.filter_map(|info| info.snd_wnd_bytes).collect();
+        let least = windows.iter().min().map(|bytes| f64::from(*bytes));
+        let most = windows.iter().max().map(|bytes| f64::from(*bytes));
+        let answers = match self.role {
+            Role::Sender => count(|info| info.data_segs_in),
+            Role::Receiver => count(|info| info.data_segs_out),
+        };
+        let round_trip =
+            own.mean(|sample| over(sample, |info| Some(f64::from(info.rtt_us?) / 1e6)));
+        let trips = round_trip.map(|rtt_s| own.seconds() / rtt_s * self.connections.max(1) as f64);
+        let used = |info: &TcpInfo| {
+            let rtt_s = f64::from(info.rcv_rtt_us.filter(|us| *us > 0)?) / 1e6;
+            let window = f64::from(info.rcv_wnd_bytes.filter(|bytes| *bytes > 0)?);
+            Some(each? * rtt_s / window)
+        };
+        let cap = |info: &TcpInfo| {
+            let cap = info.max_pacing_rate_bytes_per_second?;
+            (cap < u64::from(u32::MAX)).then_some(cap as f64)
+        };
+        let bytes = own
+            .edges()
+            .and_then(|edges| edges.tcp_64(|info| info.bytes_sent));
+        let segments = count(|info| info.data_segs_out).filter(|count| *count > 0.0);
+        let calls = program
+            .calls
+            .filter(|[bytes, calls]| *bytes > 0 && *calls > 0);
+        let written = calls.map(|[bytes, calls]| bytes as f64 / calls as f64);
+        let written = written.or_else(|| Some(bytes? / segments?));
+        Foreign {
+            dips: least
+                .zip(most.filter(|most| *most > 0.0))
+                .map(|(least, most)| least / most),
+            window_use: own.mean(|sample| over(sample, used)),
+            out_of_order: count(|info| info.rcv_ooopack)
+                .zip(count(|info| info.segs_in))
+                .map(|(late, all)| late / all.max(1.0)),
+            turns: answers.zip(trips).map(|(answers, trips)| answers / trips),
+            of_cap: own
+                .mean(|sample| over(sample, cap))
+                .zip(each)
+                .map(|(cap, each)| each / cap),
+            write_bytes: written.filter(|_| self.role == Role::Sender),
+            ..self
+        }
+    }
+}
+
+/// The program whose connections a run is, and the end that it is.
+fn program<'a>(run: &RunView<'a>) -> Option<(Role, &'a Program)> {
+    let programs = run.ends().into_iter();
+    let mut programs = programs.filter_map(|end| Some((end.role, end.program.as_deref()?)));
+    programs.next()
+}
+
+/// Whether less than a segment waits to be sent.
+fn is_held(info: &TcpInfo) -> Option<bool> {
+    let waits = info.notsent_bytes?;
+    Some(waits > 0 && waits < info.snd_mss_bytes?)
+}
+
+fn over(sample: &Sample, value: impl Fn(&TcpInfo) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = sample.connections().iter().filter_map(value).collect();
+    mean(&values)
+}
+
+/// The share of the sockets of which this is true.
+fn queued(sample: &Sample, is: fn(&SocketMemory) -> bool) -> Option<f64> {
+    let sockets = sample.sockets.iter();
+    let values = sockets.map(|one| f64::from(u8::from(is(one))));
+    mean(&values.collect::<Vec<_>>())
+}

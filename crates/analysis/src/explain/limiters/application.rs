@@ -1,0 +1,281 @@
+//! Limits that the programs themselves set, of connections that are not bitcost's own.
+
+use bitcost_model::record::Role;
+
+use super::evidence::{least, least_of, most, most_of};
+use crate::explain::foreign::Foreign;
+use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
+use crate::explain::signals::Signals;
+
+/// Share of the time from which on something is no chance.
+const OFTEN: f64 = 0.3;
+
+/// Datagrams that a socket drops, from this share on.
+const DROPPED: f64 = 0.02;
+const DROPS: &str = "datagrams that the receiving socket dropped";
+
+const SPARE: &str = "nothing waiting to be sent, with room in the congestion window";
+
+/// A thread that is on a CPU or waiting for one for this share has no time left.
+const BUSY: f64 = crate::metrics::FULL;
+
+/// Share of the time from which on it is most of it.
+const MOSTLY: f64 = 0.5;
+
+/// The most bytes of a small write.
+const SMALL: f64 = 1024.0;
+
+/// Share of the busy time up to which a buffer does not limit.
+const BUFFER: f64 = 0.25;
+
+/// A window that closes falls below this share of its most.
+const CLOSES: f64 = 0.25;
+
+/// Segments of data in the other direction for each round trip, where each part waits for a request.
+const TURNS: [f64; 2] = [0.4, 2.5];
+
+/// Connections a second from which on they are what is done.
+const OPENED: f64 = 5.0;
+
+/// A window, and the rate that a program allows, are full from this share on.
+const FULL: f64 = 0.7;
+const KEPT: f64 = 0.9;
+
+pub static NAGLE: LimiterRow = LimiterRow {
+    name: "nagle",
+    title: "small segments held back",
+    remedy: "write what belongs together with one call (writev), or set TCP_NODELAY in the program that writes; take TCP_CORK off after each answer",
+    evidence: "of another program's connections: less than a segment waits to be sent 30 % of the time",
+    suspects: |signals, found| {
+        let details = [
+            "Nagle's algorithm waits for an acknowledgement, which the other end delays",
+            "nothing is under way: TCP_CORK or MSG_MORE holds it back",
+        ];
+        let foreign = signals.foreign.into_iter();
+        let held = foreign.flat_map(|of| of.held.into_iter().zip(details));
+        found.extend(held.filter_map(|(share, detail)| {
+            let counter = "less than a segment waiting to be sent";
+            let found = NAGLE.suspect(0.9, vec![least(counter, share?, OFTEN)]);
+            Some(found.with_detail(detail).of_change())
+        }));
+    },
+};
+
+pub static ACCEPT_QUEUE: LimiterRow = LimiterRow {
+    name: "accept_queue",
+    title: "full queue of connections",
+    remedy: "accept sooner (more threads), or raise the backlog of listen() and net.core.somaxconn",
+    evidence: "of another program's connections: as many wait to be accepted as may, 30 % of the time",
+    suspects: |signals, found| {
+        let full = signals.foreign.and_then(|of| of.queue_full);
+        found.extend(full.filter(|share| *share > 0.0).map(|share| {
+            let counter = "as many connections waiting to be accepted as may";
+            let evidence = vec![least(counter, share, OFTEN)];
+            ACCEPT_QUEUE.suspect(0.92, evidence).of_change()
+        }));
+    },
+};
+
+pub static CONNECTION_SETUP: LimiterRow = LimiterRow {
+    name: "connection_setup",
+    title: "a connection for each request",
+    remedy: "keep connections open (keep-alive, a pool of connections)",
+    evidence: "of another program's connections: none lasts, and 5 a second are opened or accepted",
+    suspects: |signals, found| {
+        let none = signals.foreign.filter(|of| of.connections == 0);
+        found.extend(none.and_then(|of| of.opened).map(|opened| {
+            let counter = "connections that the host opened or accepted";
+            let evidence = vec![least_of(counter, opened, "1/s", OPENED)];
+            CONNECTION_SETUP.suspect(0.83, evidence).of_change()
+        }));
+    },
+};
+
+pub static SMALL_WRITES: LimiterRow = LimiterRow {
+    name: "small_writes",
+    title: "small writes",
+    remedy: "join what is written: a buffer in the program that sends",
+    evidence: "of another program's connections: the sender is on a CPU or waiting for one 75 %, and writes 1 KiB a call at most, or sends as little in a segment",
+    suspects: |signals, found| {
+        let written = signals.foreign.and_then(|of| of.write_bytes);
+        found.extend(written.zip(signals.sender).map(|(bytes, sender)| {
+            let evidence = vec![
+                least("sender on a CPU or waiting for one", sender.busy(), BUSY),
+                most_of("bytes of a write or segment", bytes, "B", SMALL),
+            ];
+            SMALL_WRITES.suspect(0.82, evidence)
+        }));
+    },
+};
+
+pub static SOCKET_MEMORY: LimiterRow = LimiterRow {
+    name: "socket_memory",
+    title: "memory for sockets",
+    remedy: "raise the memory limit of the receiver's control group (memory.max), or net.ipv4.tcp_mem",
+    evidence: "of another program's connections: its host was short of memory for received data once a second (`PruneCalled`, `RcvPruned`, `TCPRcvQDrop`, `TCPMemoryPressures`)",
+    suspects: |signals, found| {
+        let receives = signals.foreign.filter(|of| of.role == Role::Receiver);
+        let times = receives.and_then(|of| of.short_of_memory);
+        found.extend(times.filter(|times| *times > 0.0).map(|times| {
+            let counter = "received data thrown away or pressed together for want of memory";
+            let evidence = vec![least_of(counter, times, "1/s", 1.0)];
+            SOCKET_MEMORY.suspect(0.8, evidence).of_change()
+        }));
+    },
+};
+
+pub static SENDING_APPLICATION: LimiterRow = LimiterRow {
+    name: "sending_application",
+    title: "sending program",
+    remedy: "see what the sending program waits for (its disk, its input, a lock, an answer): the connection takes all that it writes",
+    evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, and a buffer limits at most 25 % of the busy time; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %",
+    suspects: |signals, found| {
+        // Without traffic either program may wait for the other.
+        let sends = signals.foreign.filter(|of| of.role == Role::Sender);
+        let sends = sends.filter(|_| signals.is_moving());
+        found.extend(sends.and_then(|of| {
+            let evidence = match signals.is_tcp {
+                true => offers_little(signals, &of)?,
+                false => vec![
+                    least("nothing waiting to be sent", of.is_empty?, MOSTLY),
+                    most(
+                        "sender on a CPU or waiting for one",
+                        signals.sender?.busy(),
+                        BUSY,
+                    ),
+                ],
+            };
+            let found = SENDING_APPLICATION.suspect(0.72, evidence);
+            Some(found.with_detail("it does not offer more").of_change())
+        }));
+    },
+};
+
+pub static RECEIVING_APPLICATION: LimiterRow = LimiterRow {
+    name: "receiving_application",
+    title: "receiving program",
+    remedy: "see what the receiving program does between its reads (one full thread, its disk, a lock)",
+    evidence: "of another program's connections: a quarter of the receive buffer waits for it 50 % of the time; or the sender is limited by the receive window 25 % of its busy time, and that window falls below a quarter of its most",
+    suspects: |signals, found| {
+        found.extend(signals.foreign.and_then(|of| match of.role {
+            Role::Receiver => {
+                let counter = "a quarter of the receive buffer waiting for the program";
+                let evidence = vec![least(counter, of.piles_up?, MOSTLY)];
+                Some(RECEIVING_APPLICATION.suspect(0.74, evidence).of_change())
+            }
+            Role::Sender => {
+                let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
+                let evidence = vec![
+                    least(counter, signals.tcp.rwnd_limited?, BUFFER),
+                    most("receive window, least of its most", of.dips?, CLOSES),
+                ];
+                Some(RECEIVING_APPLICATION.suspect(0.74, evidence).of_change())
+            }
+        }));
+    },
+};
+
+/// Evidence that the receiving program has no time left, with data that wait for it.
+pub(super) fn has_no_time(signals: &Signals) -> Option<Vec<Evidence>> {
+    let of = signals.foreign.filter(|of| of.role == Role::Receiver)?;
+    let busy = signals.receiver?.busy();
+    let waits = match of.dropped.filter(|share| *share >= DROPPED) {
+        Some(share) => least(DROPS, share, DROPPED),
+        None => least("received data waiting for the program", of.unread?, MOSTLY),
+    };
+    Some(vec![
+        waits,
+        least("receiver on a CPU or waiting for one", busy, BUSY),
+    ])
+}
+
+/// Datagrams for which the receiving socket has no room.
+pub(super) fn overflows(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
+    let share = signals.foreign?.dropped?;
+    Some(
+        row.suspect(0.9, vec![least(DROPS, share, DROPPED)])
+            .of_change(),
+    )
+}
+
+/// Datagrams that the host cannot put together.
+pub(super) fn gives_up(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
+    let share = signals.foreign?.given_up?;
+    let counter = "fragments whose datagram the host gave up (IpReasmFails)";
+    let found = row.suspect(0.9, vec![least(counter, share, DROPPED)]);
+    let found = found.with_detail("no room to put them together");
+    let remedy = "raise net.ipv4.ipfrag_high_thresh, or send datagrams that fit the MTU";
+    Some(found.with_remedy(remedy).of_change())
+}
+
+/// Requests one at a time, each of which waits for the answer to the one before.
+pub(super) fn in_turns(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
+    let of = signals.foreign?;
+    let turns = of.turns?;
+    let counter = "data segments in the other direction for each round trip";
+    let mut evidence = vec![
+        least_of(counter, turns, "", TURNS[0]),
+        most_of(counter, turns, "", TURNS[1]),
+    ];
+    evidence.extend(match of.role {
+        Role::Sender => offers_little(signals, &of)?,
+        Role::Receiver => vec![most(
+            "received data waiting for the program",
+            of.unread?,
+            MOSTLY,
+        )],
+    });
+    let found = row.suspect(0.75, evidence).of_change();
+    Some(found.with_detail("one request at a time: each waits for the answer to the one before"))
+}
+
+/// The window that this end announces, of which all is under way.
+pub(super) fn window_is_full(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
+    let of = signals.foreign.filter(|of| of.role == Role::Receiver)?;
+    let evidence = vec![
+        least(
+            "data under way of the window that this end announces",
+            of.window_use?,
+            FULL,
+        ),
+        most("received data waiting for the program", of.unread?, MOSTLY),
+    ];
+    Some(row.suspect(0.66, evidence).of_change())
+}
+
+/// Segments that arrive out of order, because those before them were lost.
+pub(super) fn arrives_late(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
+    let of = signals.foreign.filter(|of| of.role == Role::Receiver)?;
+    let mut evidence = vec![least("segments out of order", of.out_of_order?, 0.001)];
+    let busy = signals.receiver.map(|times| times.busy());
+    evidence.extend(busy.map(|busy| most("receiver on a CPU or waiting for one", busy, BUSY)));
+    Some(row.suspect(0.58, evidence).of_change())
+}
+
+/// A rate that the program itself set for its connection.
+pub(super) fn is_capped(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
+    let share = signals.foreign?.of_cap?;
+    let counter = "rate of what SO_MAX_PACING_RATE allows";
+    let found = row.suspect(0.89, vec![least(counter, share, KEPT)]);
+    let found = found.with_detail("the program sets SO_MAX_PACING_RATE");
+    Some(
+        found
+            .with_remedy("raise the rate that the program sets for its connection")
+            .of_change(),
+    )
+}
+
+fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
+    let tcp = &signals.tcp;
+    let buffers = tcp.sndbuf_limited.unwrap_or(0.0) + tcp.rwnd_limited.unwrap_or(0.0);
+    let counter = "busy time limited by a buffer (tcpi_sndbuf_limited, tcpi_rwnd_limited)";
+    Some(vec![
+        least(SPARE, of.spare?, MOSTLY),
+        most(counter, buffers, BUFFER),
+    ])
+}
+
+/// Evidence that a connection whose congestion window grows is held by it, and not by its program.
+pub(super) fn is_offered(signals: &Signals) -> Option<Evidence> {
+    Some(most(SPARE, signals.foreign?.spare?, MOSTLY))
+}

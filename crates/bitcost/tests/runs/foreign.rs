@@ -1,0 +1,202 @@
+//! Connections that other programs hold: here this test's own, which are another program's to bitcost.
+
+use crate::bench::*;
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+bitcost_testkit::trials! {
+    Host: program_that_offers_little_is_named_and_its_log_is_an_execution, small_write_after_another_is_held_back, reader_that_does_not_read_is_named, idle_connection_moves_nothing, connection_that_ends_is_read_until_then, what_is_not_there_is_an_error;
+    PrivateNetwork: process_is_read_in_its_network_namespace;
+}
+
+/// Connects two threads of this process, which work until they are dropped.
+struct Pair {
+    /// The addresses of the client and of the server.
+    ends: [SocketAddr; 2],
+    is_over: &'static AtomicBool,
+}
+
+impl Pair {
+    fn new(
+        client: impl FnOnce(TcpStream, &AtomicBool) + Send + 'static,
+        server: impl FnOnce(TcpStream, &AtomicBool) + Send + 'static,
+    ) -> Pair {
+        let is_over: &'static AtomicBool = Box::leak(Box::default());
+        let listening = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listening.local_addr().expect("its address");
+        let connected = TcpStream::connect(address).expect("connects");
+        let own = connected.local_addr().expect("its address");
+        let (accepted, _) = listening.accept().expect("accepts");
+        thread::spawn(move || client(connected, is_over));
+        thread::spawn(move || server(accepted, is_over));
+        Pair {
+            ends: [own, address],
+            is_over,
+        }
+    }
+
+    /// A client that writes 20 kB every 10 ms.
+    fn slow() -> Pair {
+        let write = |mut stream: TcpStream, is_over: &AtomicBool| {
+            while !is_over.load(Ordering::Relaxed) {
+                let _ = stream.write_all(&[0; 20_000]);
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        Pair::new(write, read_all)
+    }
+
+    /// The connection from one end to the other.
+    fn from(&self, end: usize) -> String {
+        format!("{}-{}", self.ends[end], self.ends[1 - end])
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+fn read_all(mut stream: TcpStream, _: &AtomicBool) {
+    let mut buffer = vec![0; 1 << 16];
+    while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
+}
+
+fn wait(_: TcpStream, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What bitcost explains of this connection, and the document of the execution that it keeps.
+fn explained(bench: &Bench, connection: &str) -> (Done, Value) {
+    let words = [
+        "explain",
+        "--connection",
+        connection,
+        "-t",
+        "1500ms",
+        "--clone",
+    ];
+    let done = bench.bitcost(&words);
+    let shown = bench.bitcost(&["show", &bench.execution_name(), "--json"]);
+    (done, shown.with_code(0).json())
+}
+
+fn limiter(connection: &str) -> Value {
+    explained(&Bench::new(), connection).1["bottleneck"]["limiter"].clone()
+}
+
+fn program_that_offers_little_is_named_and_its_log_is_an_execution() {
+    let (pair, bench) = (Pair::slow(), Bench::new());
+    let (done, document) = explained(&bench, &pair.from(0));
+    assert_eq!(document["bottleneck"]["limiter"], "sending_application");
+    assert_eq!(document["bottleneck"]["confidence"], "likely");
+    let done = done.with_code(0);
+    done.assert_prints("the receiver's end was not read");
+    done.assert_prints("the same traffic: bitcost test tcp 127.0.0.1");
+    let other = Bench::new();
+    explained(&other, &pair.from(0));
+    let folders = [bench.execution_name(), other.execution_name()];
+    let compared = bench.bitcost(&["compare", &folders[0], &folders[1]]);
+    compared.with_code(0);
+    let page = ["report", &folders[0], "-o", "page.html"];
+    bench.bitcost(&page).with_code(0);
+    assert!(bench.contents().contains(&"page.html".to_owned()));
+}
+
+fn small_write_after_another_is_held_back() {
+    let pair = Pair::new(
+        |mut stream, is_over| {
+            let mut answer = [0; 16];
+            while !is_over.load(Ordering::Relaxed) {
+                let _ = stream.write_all(&[0; 4]);
+                let _ = stream.write_all(&[0; 200]);
+                let _ = stream.read_exact(&mut answer);
+            }
+        },
+        |mut stream, is_over| {
+            let mut request = [0; 204];
+            while !is_over.load(Ordering::Relaxed) && stream.read_exact(&mut request).is_ok() {
+                let _ = stream.write_all(&[0; 16]);
+            }
+        },
+    );
+    assert_eq!(limiter(&pair.from(0)), "nagle");
+}
+
+fn reader_that_does_not_read_is_named() {
+    let pair = Pair::new(
+        |mut stream, is_over| {
+            while !is_over.load(Ordering::Relaxed) {
+                let _ = stream.write_all(&[0; 1 << 17]);
+            }
+        },
+        |mut stream, is_over| {
+            let mut buffer = vec![0; 1 << 16];
+            while !is_over.load(Ordering::Relaxed) && stream.read(&mut buffer).is_ok() {
+                thread::sleep(Duration::from_millis(30));
+            }
+        },
+    );
+    assert_eq!(limiter(&pair.from(1)), "receiving_application");
+}
+
+fn idle_connection_moves_nothing() {
+    let pair = Pair::new(wait, wait);
+    let (_, document) = explained(&Bench::new(), &pair.from(0));
+    assert_eq!(document["bottleneck"]["limiter"], "unknown");
+    let why = document["bottleneck"]["detail"].as_str().expect("why");
+    assert!(why.starts_with("nothing moved"), "{why}");
+}
+
+fn connection_that_ends_is_read_until_then() {
+    let bench = Bench::new();
+    let pair = Pair::slow();
+    let words = ["explain", "--connection", &pair.from(0), "-t", "60s"];
+    let running = bench.start(&words);
+    thread::sleep(Duration::from_millis(2500));
+    drop(pair);
+    let done = running.finish(PATIENCE).with_code(0);
+    done.assert_prints("the connection ended");
+}
+
+fn what_is_not_there_is_an_error() {
+    let bench = Bench::new();
+    for (words, code, why) in [
+        (["--connection", ":9"], 3, "no such connection is open"),
+        (["--connection", "localhost:80"], 2, "is no address"),
+        (["--pid", "4194304"], 3, "there is no process 4194304"),
+    ] {
+        let done = bench.bitcost(&[&["explain", "-t", "1s"], &words[..]].concat());
+        done.with_code(code).assert_says(why);
+    }
+    assert!(bench.contents().is_empty());
+}
+
+fn process_is_read_in_its_network_namespace() {
+    let bench = Bench::new();
+    let pair = Pair::slow();
+    let own = std::process::id().to_string();
+    let words = [
+        "explain",
+        "--connection",
+        &pair.from(0),
+        "--netns",
+        &own,
+        "-t",
+        "1500ms",
+    ];
+    // A namespace in which there is no such connection.
+    let bitcost = program();
+    let words = [
+        &["--net", "--", bitcost.to_str().expect("a path")],
+        &words[..],
+    ]
+    .concat();
+    let done = bench
+        .start_program(Path::new("unshare"), &words)
+        .finish(PATIENCE);
+    done.with_code(0).assert_prints("sending program");
+}
