@@ -95,8 +95,17 @@ impl Search {
 
     /// Takes what a round shows.
     pub fn take(&mut self, round: &Round) {
+        let figures = round.figures(UNCHANGED);
+        if figures.0.is_none() && self.base.trial_ms != Some(LONG_MS) {
+            // On a busy machine nothing may arrive within a short trial.
+            self.base.trial_ms = Some(LONG_MS);
+            self.rounds -= 1;
+            return;
+        }
         let unchanged = &mut self.ladder.rungs[0];
-        (unchanged.rate, unchanged.cost) = round.figures(UNCHANGED);
+        if figures.0.is_some() || unchanged.rate.is_none() {
+            (unchanged.rate, unchanged.cost) = figures;
+        }
         let mut found = Vec::new();
         for (place, change) in (1..).zip(&round.changes) {
             let is_known = self.best.iter().any(|one| one.how == change.how);
