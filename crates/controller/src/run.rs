@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bitcost_model::Unavailable;
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::Event;
 use bitcost_model::place::IpVersion;
 use bitcost_model::protocol::{
@@ -116,6 +116,13 @@ pub fn execute(
     })
 }
 
+/// Whether the congestion control that a run requests does nothing at an end that only receives: `dctcp` alone also decides
+/// how marks are acknowledged (RFC 8257, section 3.2).
+fn is_idle_at_receiver(part: &Conditions) -> bool {
+    let is_dctcp = part.congestion_control.as_deref() == Some("dctcp");
+    part.workload == Workload::TcpStream && !is_dctcp
+}
+
 /// Prepares both endpoints: each opens its listening sockets, then connects to those of the other.
 fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunError> {
     let failed = |why: String| RunError::Failed(why.into());
@@ -131,9 +138,13 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
             let role = part.direction.role_of(host);
             let listens = peer.is_bitcost() && listens(services, host, part);
             let listen_on = listens.then(|| address(endpoint, part)).transpose()?;
+            let mut conditions = part.clone();
+            if role == Role::Receiver && is_idle_at_receiver(part) {
+                conditions.congestion_control = None;
+            }
             Ok(Part {
                 role,
-                conditions: part.clone(),
+                conditions,
                 listen_on,
             })
         };

@@ -110,6 +110,10 @@ fn the_congestion_control_of_a_route_gives_way() {
         let done = test(&field, &field.service.link, words).with_code(0);
         assert_says(&done.stdout, &[", reno, "]);
     }
+    // An end that only receives is not asked for it.
+    let done = test(&field, &field.service.link, "tcp -C reno -t 300ms --json").with_code(0);
+    let of = |end: &str| done.json()["in_effect"][end]["congestion_control"].clone();
+    assert_eq!([of("sender"), of("receiver")], ["reno", "cubic"]);
 }
 
 /// A client that waits behind another, and whose path dies, gives way to one that comes after it.
