@@ -21,9 +21,8 @@ pub fn comparison(comparison: &Comparison, is_whole: bool) -> Vec<Block> {
     let mut blocks = vec![Block::words(comparison_headline(comparison))];
     blocks.extend(tally.or_else(|| to_decide(comparison)).map(Block::words));
     blocks.extend([Block::Gap, Block::words(format!("{old} → {new}"))]);
-    let count = comparison.changes().count();
-    let lines = comparison_lines(comparison, is_whole || count == 1);
-    let left = count - lines.rows.len();
+    let lines = comparison_lines(comparison, is_whole || comparison.cells.len() == 1);
+    let left = comparison.changes().count() - lines.rows.len();
     if !lines.rows.is_empty() {
         blocks.push(Block::Table(String::new(), lines));
     }
@@ -262,16 +261,20 @@ fn sentence((cell, change): (&ComparedCell, &Change), cells: usize) -> String {
 
 fn unchanged(comparison: &Comparison) -> String {
     let threshold = comparison.threshold_pct;
+    let within = match comparison.same_within_pct() {
+        pct if pct > threshold => number::plain(pct),
+        _ => threshold.to_string(),
+    };
     let counts = [Verdict::Same, Verdict::CannotTell].map(|of| comparison.count(of));
     let [same, open] = counts.map(are);
     match counts {
         [0, 0] => "No metric has a value on both sides".to_owned(),
-        [_, 0] => format!("No change was found: {same} the same within {threshold} %"),
+        [_, 0] => format!("No change was found: {same} the same within {within} %"),
         [0, _] => format!(
             "These runs do not show whether anything changed by {threshold} %: {open} too uncertain to tell"
         ),
         _ => format!(
-            "No change was found: {same} the same within {threshold} %, and {open} too uncertain to tell"
+            "No change was found: {same} the same within {within} %, and {open} too uncertain to tell"
         ),
     }
 }

@@ -78,6 +78,17 @@ impl Comparison {
         median(&widths.collect::<Vec<f64>>())
     }
 
+    /// The largest change of a ratio, in per cent, that the interval of one with the verdict *same* holds; 0 without any.
+    pub fn same_within_pct(&self) -> f64 {
+        let same = self.changes().filter(|of| of.verdict == Verdict::Same);
+        let ends = same.filter_map(|change| match change.shift? {
+            Shift::Ratio(_) => Some(change.shift?.change()),
+            Shift::Difference(_) => None,
+        });
+        let ends = ends.filter_map(|change| Some(change.high?.max(-change.low?)));
+        ends.fold(0.0, f64::max)
+    }
+
     pub fn count(&self, verdict: Verdict) -> usize {
         let of = self.changes().filter(|change| change.verdict == verdict);
         of.count()
