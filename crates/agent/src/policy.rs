@@ -125,7 +125,10 @@ impl Policy<'_> {
             names => names.join(", "),
         };
         let rule = format_args!("allow-settings: {allowed}");
-        Err(refused(rule, format_args!("{shown:?}")))
+        let why = refused(rule, format_args!("{shown:?}"));
+        Err(format!(
+            "{why}; `bitcost serve --allow-settings NAMES` there allows more"
+        ))
     }
 
     fn conditions(&self, conditions: &Conditions) -> Result<(), String> {

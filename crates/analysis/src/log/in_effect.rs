@@ -73,9 +73,17 @@ pub(crate) fn not_in_effect(run: &RunView) -> Vec<String> {
     PartsInEffect::of(run).settings
 }
 
-/// Whether connections of an end began with what an earlier one had left: the kernel's slow start then ends where that
-/// one met a loss.
+/// The round trip, in microseconds, below which a window grows from anything to what the path needs within a warm-up.
+const SHORT_RTT_US: u32 = 5000;
+
+/// Whether connections of an end began with what an earlier one had left, on a path where that matters: the kernel's slow
+/// start then ends where that one met a loss.
 fn began_with_cached(end: &EndpointRecord) -> bool {
+    let info = end.samples.last().and_then(|last| last.tcp_info.as_ref());
+    let rtt_us = info.and_then(|info| info.min_rtt_us);
+    if rtt_us.is_some_and(|rtt_us| rtt_us < SHORT_RTT_US) {
+        return false;
+    }
     let mut entries = end.in_effect.iter();
     let entry = entries.find(|entry| entry.name == CACHED_METRICS);
     let cached = entry.and_then(|entry| entry.actual.as_deref());

@@ -58,8 +58,10 @@ impl Judging {
         match judged.iter().filter(is_open).count() {
             0 => Ok(()),
             open => Err(Failure::Undecided(format!(
-                "cannot tell whether {open} of {} are worse: their intervals are too wide; more blocks (--blocks) or tests make them narrower, or judge fewer metrics (--metric) or a larger change (--threshold)",
-                counted(judged.len(), "figure")
+                "cannot tell whether {open} of {} are worse: their intervals are too wide; judge one metric (`bitcost compare OLD NEW --metric {}`) or a larger change (--threshold), or make them narrower: `bitcost run` with more --blocks, `bitcost test` with --against or --until-interval {}%",
+                counted(judged.len(), "figure"),
+                judged[0].metric.name,
+                comparison.threshold_pct
             ))),
         }
     }

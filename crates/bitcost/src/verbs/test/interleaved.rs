@@ -42,8 +42,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         blocks,
         ..Lengths::default()
     };
-    let lab = test.destination.lab(&study);
-    let mtu_bytes = lab.map(|lab| lab.mtu_bytes);
+    let mtu_bytes = test.destination.lab(&study).map(|lab| lab.mtu_bytes);
+    if mtu_bytes.is_none() {
+        study.lab.network = None;
+    }
     for cell in study.cells() {
         refuse_slow(&cell.conditions, mtu_bytes, "--rate")?;
         if arguments.is_with_iperf3() {
