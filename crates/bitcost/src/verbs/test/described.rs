@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 
 use bitcost_execute::{Destination, Executed, Experiment, Progress, Start, labs};
 use bitcost_iperf3::client::request;
-use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::Lengths;
 use bitcost_study::{Single, Study};
 
@@ -18,7 +17,6 @@ use crate::output;
 pub struct Test<'a> {
     pub arguments: &'a Arguments,
     pub destination: Destination,
-    pub conditions: Conditions,
     pub study: Study,
 }
 
@@ -65,7 +63,6 @@ impl Test<'_> {
         Ok(Test {
             arguments,
             destination,
-            conditions,
             study,
         })
     }

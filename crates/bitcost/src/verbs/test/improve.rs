@@ -40,7 +40,7 @@ pub fn run(mut options: Arguments) -> Result<(), Failure> {
 
 /// Refuses conditions in which a step cannot be compared with the next.
 fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
-    let conditions = &test.conditions;
+    let conditions = &test.study.base;
     let has_cost = conditions.direction != Direction::Both && conditions.background.is_empty();
     let why = if test.arguments.prove {
         "--prove cannot be used with `improve`, whose experiments show what makes the test better"

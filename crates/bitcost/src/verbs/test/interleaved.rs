@@ -29,12 +29,12 @@ const LEAST: u32 = 5;
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let test = Test::new(arguments)?;
-    let (look, conditions) = (&arguments.look, &test.conditions);
+    let look = &arguments.look;
     if arguments.prove || test.study.until.is_some() {
         let why = "--against cannot be used with --prove and --until-interval; --budget is how long it measures";
         return Err(Failure::Usage(why.to_owned()));
     }
-    look.check_test(true, conditions)?;
+    look.check_test(true, &test.study.base)?;
     let mut study = arguments.against.apply(test.study.clone())?;
     arguments.profile.apply(&mut study);
     let blocks = Some(blocks(&study, arguments.budget.unwrap_or(BUDGET))?);

@@ -54,7 +54,7 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     let arguments = test.arguments;
     let stop = stop_on_signals()?;
     let (study, look) = (&test.study, &arguments.look);
-    look.check_test(study.until.is_some(), &test.conditions)?;
+    look.check_test(study.until.is_some(), &study.base)?;
     let is_improved = matches!(experiment, Some(Experiment::Improve(..)));
     let mut lines = match is_improved {
         true => Lines::silent(&stop),
