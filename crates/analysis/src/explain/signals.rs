@@ -1,5 +1,6 @@
 //! The facts of a run that the rules use. What its counters do not give is absent.
 
+use crate::metrics::cpu::CpuSpan;
 use crate::metrics::{RunView, actual, attribution, cpu, figure_of, in_fragments, own_interface};
 use bitcost_model::record::{EndpointRecord, Role, Sample, States, ThreadTime};
 
@@ -114,8 +115,8 @@ pub struct Signals {
     pub rate_kept: Option<f64>,
     /// Share of the time that a quota held each endpoint back.
     pub throttled: [Option<f64>; 2],
-    /// Share of the time in which CPUs that both endpoints share are at work, mean over all of
-    /// them; absent on two machines.
+    /// Share of the time in which CPUs that both endpoints share are at work, mean over them: those to which both are
+    /// pinned, or else all; absent on two machines.
     pub shared_cpus: Option<f64>,
     /// Whether both endpoints are pinned to one CPU.
     pub pinned_together: bool,
@@ -272,9 +273,15 @@ fn found(series: &Series, count: fn(&States) -> u64) -> f64 {
     all(count).unwrap_or(0.0) / all(|states| states.looks).unwrap_or(0.0).max(1.0)
 }
 
-/// Share of wall time in which the host's CPUs are not idle, mean over them.
+/// Share of wall time in which CPUs are not idle, mean over those to which both endpoints are pinned, or else over all.
 fn busy_cpus(run: &RunView) -> Option<f64> {
-    Some(cpu::busy_cpus(run.sender)? / cpu::cpus(run.sender)?.len() as f64)
+    let is_pinned = attribution::shares_cpus(run);
+    let ends = [run.sender, run.receiver];
+    let is_of_both = |span: &CpuSpan| ends.iter().all(|end| end.pinned_cpus.contains(&span.cpu));
+    let spans = cpu::cpus(run.sender)?.into_iter();
+    let spans = spans.filter(|span| !is_pinned || is_of_both(span));
+    let busy = mean(&spans.map(|span| span.busy_seconds).collect::<Vec<_>>());
+    Some(busy? / cpu::span_seconds(run.sender)?)
 }
 
 /// The most of its time for which a sender can have been blocked in send: its sockets had data that had not left, by the

@@ -1,6 +1,7 @@
 //! Every formula, tested on records whose figures are known.
 
 use crate::common::*;
+use bitcost_analysis::explain::Signals;
 use bitcost_analysis::metrics::{
     Attribution, CpuUse, Disturbance, SoftirqMeans, Weak, WireLoad, disturbance, marks, wire_load,
 };
@@ -415,6 +416,16 @@ fn endpoints_without_attributed_cpu_time_have_no_service_demand_and_say_why() {
     run.shared_cpus = false;
     run.sender.samples.clear();
     assert!(run.not_attributed().contains("could not be read"));
+}
+
+#[test]
+fn ends_on_one_cpu_share_no_other() {
+    let mut run = Run::udp();
+    let shared = |run: &Run| Signals::of(&run.view()).shared_cpus;
+    // CPU 0: 150 of 200 ticks neither idle nor iowait, CPU 1: 100 of 200.
+    assert_close(shared(&run), (0.75 + 0.5) / 2.0);
+    run.receiver.pinned_cpus = vec![0];
+    assert_close(shared(&run), 0.75);
 }
 
 #[test]
