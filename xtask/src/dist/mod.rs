@@ -248,11 +248,13 @@ fn make_crates(program: &Program, _out: &Path) -> Result<Vec<PathBuf>> {
 /// All of publishing but the upload, in the order in which the crates need each other: crates.io would take their
 /// manifests, and each builds from its package alone, which so lacks no file; a rehearsal leaves the building out.
 fn publish_nothing(release: &Release) -> Result<()> {
-    let verify = match release.rehearsed {
-        true => &["publish", "--dry-run", "--no-verify"][..],
-        false => &["publish", "--dry-run"],
-    };
-    of_crates(release, verify)
+    // Cargo keeps what it unpacks by the place of the registry that it makes in its target folder: in the folder of an earlier
+    // trial, crates would be built with the packages of that one.
+    let place = tempfile::tempdir_in(&release.target_folder)?;
+    let mut words = vec!["publish", "--dry-run", "--target-dir"];
+    words.push(place.path().to_str().context("a folder in UTF-8")?);
+    words.extend(release.rehearsed.then_some("--no-verify"));
+    of_crates(release, &words)
 }
 
 fn of_crates(release: &Release, words: &[&str]) -> Result<()> {
