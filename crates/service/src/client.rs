@@ -78,7 +78,7 @@ pub fn carry(link: &Link, from: &EndpointPlace, tell: &mut dyn FnMut(&str)) -> i
         Err(Unreached::Not(why)) => why,
     };
     output.write_all(&frame(&FromAgent::Failed {
-        reason: format!("the service at {}: {why}", link.at),
+        reason: why,
         cause: FailureCause::Other,
     }))?;
     Ok(Carried::Done)
@@ -143,11 +143,11 @@ fn connect(at: &HostPort, from: &EndpointPlace) -> Result<TcpStream, Unreached> 
     let _ = set_int(&socket, TCP_MAXSEG, SEGMENT);
     let _ = sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(STEP));
     if let Some(device) = &from.device {
-        let why = format!("cannot bind to the interface `{device}`");
+        let why = format!("this host cannot bind to the interface `{device}`");
         bind_to_device(&socket, device).map_err(|error| not(&why, &error))?;
     }
     if let Some(own) = from.address {
-        let why = format!("cannot bind to {own}, which must be an address of this host");
+        let why = format!("this host cannot bind to {own}, which must be one of its addresses");
         rustix::net::bind(&socket, &SocketAddr::new(own, 0)).map_err(|error| not(&why, &error))?;
     }
     let connected = rustix::net::connect(&socket, &SocketAddr::new(to, at.port));

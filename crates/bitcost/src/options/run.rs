@@ -46,13 +46,14 @@ impl RunOptions {
         let short = short.into_iter();
         let short = short.filter_map(|(name, value)| setting(name, value?));
         let given = self.settings.0.iter().flat_map(|(of, value)| {
-            // An address may have its interface, as in `10.0.0.1%eth0`.
+            // An address may have its interface, as in `10.0.0.1%eth0`, or only that, as in `%eth0`.
             let both = value.split_once('%');
             let both = both.filter(|_| of.name.ends_with("_address"));
             let device = both
                 .and_then(|(_, device)| setting(&of.name.replace("_address", "_device"), device));
             let value = both.map_or(&**value, |(address, _)| address);
-            [(*of, value.to_owned())].into_iter().chain(device)
+            let address = (both.is_none() || !value.is_empty()).then(|| (*of, value.to_owned()));
+            address.into_iter().chain(device)
         });
         short.chain(given).collect()
     }

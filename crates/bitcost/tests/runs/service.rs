@@ -360,6 +360,7 @@ fn data_and_control_come_from_one_place() {
         let bound = format!("{options} -B 127.0.0.9%lo");
         assert_says(&service.tested(&bound), &["sender at local, lo 127.0.0.9"]);
     }
+    service.tested("tcp -t 300ms -B %lo");
     let sends = format!(
         "tcp -t 300ms --sender {} --receiver-address 127.0.0.9",
         service.link
@@ -369,11 +370,11 @@ fn data_and_control_come_from_one_place() {
     for (place, why) in [
         (
             "-B 192.0.2.1",
-            "cannot bind to 192.0.2.1, which must be an address of this host",
+            ": this host cannot bind to 192.0.2.1, which must be one of its addresses",
         ),
         (
             "--sender-device eth9",
-            "cannot bind to the interface `eth9`",
+            ": this host cannot bind to the interface `eth9`",
         ),
     ] {
         let output = service.test(&format!("tcp -t 300ms {place}"));
