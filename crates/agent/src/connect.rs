@@ -22,8 +22,8 @@ pub fn named(index: usize, flows: usize, reason: impl ToString) -> String {
     }
 }
 
-/// A flow that could not be made. Names that the kernel does not know (of a congestion control), rights that it refuses and
-/// ports that are closed are what the host lacks.
+/// A flow that could not be made. Names that the kernel does not know (of a congestion control) and rights that it refuses are
+/// what the host lacks.
 pub fn refused(index: usize, flows: usize, error: &TrafficError) -> Refusal {
     use ErrorKind::{NotFound, PermissionDenied, Unsupported};
     Refusal {
@@ -34,7 +34,7 @@ pub fn refused(index: usize, flows: usize, error: &TrafficError) -> Refusal {
             {
                 FailureCause::HostLacks
             }
-            TrafficError::Unreached(_) => FailureCause::HostLacks,
+            TrafficError::Unreached(_) => FailureCause::Unreached,
             _ => FailureCause::Other,
         },
     }

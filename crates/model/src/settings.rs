@@ -778,7 +778,7 @@ settings! {
             "Send only full segments (TCP_CORK; default: false)";
     dscp: Option<u32>,
         Part "dscp" flag("dscp"), number(Unit::CodePoint, 0, 63) [], ANY,
-            "Differentiated services code point of sent packets (RFC 2474; default: 0)";
+            "Differentiated services code point of sent packets, such as 46, EF, AF41 or CS6 (RFC 2474; default: 0)";
     waiting: Waiting,
         Part "waiting" None, word(Waiting::NAMES, Waiting::named) [], ANY,
             "How a receiver waits for data: blocked in the call, or polling it in a loop (default: block)";

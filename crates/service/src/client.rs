@@ -157,7 +157,7 @@ fn connect(at: &HostPort, from: &EndpointPlace) -> Result<TcpStream, Unreached> 
         Err(error) => error.to_string(),
     };
     Err(Unreached::Not(format!(
-        "nothing answers there: {to}: {why}; is `bitcost serve` running there, and TCP port {} open? {}",
+        "nothing answers there: {to}: {why}; is `bitcost serve` running there, and TCP port {} open? {}; the link needs the address and the port at which NAT or a container publishes it",
         at.port,
         to_open("tcp", at.port)
     )))

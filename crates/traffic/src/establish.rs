@@ -165,25 +165,22 @@ impl Listening {
 
     /// The error of an endpoint to which no other has shown the run's token, by what came to it instead.
     fn nobody_came(&self, patience: Duration, came: Came, error: &io::Error) -> TrafficError {
-        let (protocol, address) = match self.socket {
-            Socket::Tcp(_) => ("tcp", self.address),
-            Socket::Udp(..) => ("udp", self.address),
+        let protocol = match self.socket {
+            Socket::Tcp(_) => "tcp",
+            Socket::Udp(..) => "udp",
         };
-        let (name, port) = (protocol.to_uppercase(), address.port());
-        let within = format!(
-            "to {name} port {port} of {} within {patience:.0?}",
-            address.ip()
-        );
+        let (host, port) = (self.address.ip(), self.address.port());
+        let name = protocol.to_uppercase();
+        let within = format!("to {name} port {port} of {host} within {patience:.0?}");
         let is_late = error.kind() == io::ErrorKind::TimedOut;
         let reason = match self.only {
             _ if is_late && !came.from_peer && !came.from_others => {
-                let from = self
-                    .only
-                    .map_or(String::new(), |only| format!(" from {only}"));
-                format!(
-                    "nothing of the other endpoint came{from} {within}: {}",
-                    to_open_here(protocol, port)
-                )
+                let (from, kept) = match self.only {
+                    Some(only) => (format!(" from {only}"), String::new()),
+                    None => (String::new(), format!("keep the port with `-p {port}`; ")),
+                };
+                let to_open = to_open_here(protocol, port);
+                format!("nothing of the other endpoint came{from} {within}: {kept}{to_open}")
             }
             Some(only) if !came.from_peer => format!(
                 "data are taken only from the address from which the client authenticated, {only}: nothing from there came {within}, but from others"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bitcost_model::firewall::{FIREWALLS, published, to_open};
+use bitcost_model::firewall::{FIREWALLS, filled, published, to_open};
 
 /// The command of this host's firewall, or of each where it has none that is known.
 pub fn to_open_here(protocol: &str, port: u16) -> String {
@@ -12,12 +12,9 @@ pub fn to_open_here(protocol: &str, port: u16) -> String {
             .iter()
             .any(|of| Path::new(of).join(program).exists())
     };
-    match FIREWALLS.iter().find(|(program, _)| is_here(program)) {
-        Some((_, command)) => format!(
-            "open it at this host: {}; {}",
-            command(protocol, port),
-            published(port)
-        ),
-        None => format!("open it at this host: {}", to_open(protocol, port)),
-    }
+    let here = FIREWALLS.iter().find(|(program, _)| is_here(program));
+    let command = here.map_or(to_open(protocol, port), |(_, command)| {
+        format!("{}; {}", filled(command, protocol, port), published(port))
+    });
+    format!("open it at this host: {command}")
 }

@@ -57,9 +57,9 @@ pub fn connect(
     let asked = format!("connect to TCP {peer} within {patience:?}");
     let socket = made.map_err(|error| match error {
         Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::INPROGRESS | Errno::TIMEDOUT => {
-            let command = to_open("tcp", peer.port());
+            let (port, command) = (peer.port(), to_open("tcp", peer.port()));
             TrafficError::Unreached(format!(
-                "{asked}: {error}; open the port at that host: {command}"
+                "{asked}: {error}; open the port at that host (`-p {port}` keeps it for a test by ssh): {command}"
             ))
         }
         _ => connect_error(&asked, error),

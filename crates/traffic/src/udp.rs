@@ -23,7 +23,7 @@ pub fn connect(
     greet_udp(&socket, opening, patience).map_err(|error| {
         let (host, port) = (peer.ip(), peer.port());
         TrafficError::Unreached(format!(
-            "the other endpoint at {host} UDP port {port} did not answer with the run's token within {patience:?}: {error}; open the port at that host: {}",
+            "the other endpoint at {host} UDP port {port} did not answer with the run's token within {patience:?}: {error}; open the port at that host (`-p {port}` keeps it for a test by ssh): {}",
             to_open("udp", port)
         ))
     })?;

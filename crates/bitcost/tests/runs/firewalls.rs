@@ -10,7 +10,7 @@ use bitcost_testkit::gap::Gap;
 
 bitcost_testkit::trials! {
     PrivateNetwork: one_open_port_is_enough, clients_are_translated, a_published_port_is_enough,
-        a_closed_port_is_named, what_cannot_go_to_the_port_is_named, a_port_that_is_taken_is_named;
+        a_port_published_by_another_number_is_named, a_closed_port_is_named, what_cannot_go_to_the_port_is_named, a_port_that_is_taken_is_named;
 }
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
@@ -148,22 +148,31 @@ fn clients_are_translated() {
     net.all_pass();
 }
 
-/// As a container publishes one.
-fn a_published_port_is_enough() {
+/// A service whose port a router publishes, as a container does.
+fn published(ports: &str, number: Option<u16>) -> Net {
     let mut net = Net::new(true);
     net.rules(&format!(
         "table ip nat {{
            chain before {{ type nat hook prerouting priority -100;
-             ip daddr {} meta l4proto {{ tcp, udp }} th dport PORT dnat to {SERVER}
+             ip daddr {} {ports} dnat to {SERVER}:PORT
            }}
            chain after {{ type nat hook postrouting priority 100; masquerade; }}
          }}",
         ROUTER[0]
     ));
-    net.link = net
-        .link
-        .replace(&SERVER.to_string(), &ROUTER[0].to_string());
-    net.all_pass();
+    let inner = format!("{SERVER}:{}", net.port);
+    let outer = format!("{}:{}", ROUTER[0], number.unwrap_or(net.port));
+    net.link = net.link.replace(&inner, &outer);
+    net
+}
+
+fn a_published_port_is_enough() {
+    published("meta l4proto { tcp, udp } th dport PORT", None).all_pass();
+}
+
+fn a_port_published_by_another_number_is_named() {
+    let net = published("tcp dport 700", Some(700));
+    insta::assert_snapshot!(net.failed(3, "udp -t 300ms"));
 }
 
 fn a_closed_port_is_named() {

@@ -38,15 +38,23 @@ impl Pair<'_> {
         if let Some(ending) = self.agents[other as usize].as_mut().and_then(Agent::ending) {
             return self.gone(other, &ending);
         }
-        let reason = harmless(reason);
+        // A host behind translation knows another address and port as its own.
+        let service = self.endpoint(role).service;
+        let tried = service.filter(|at| {
+            let own = format!("port {} of {} ", at.port(), at.ip());
+            cause == FailureCause::Unreached && !reason.contains(&own)
+        });
+        let tried = tried.map_or(String::new(), |at| {
+            format!("; the other endpoint tried {at}, which must lead there")
+        });
         let told = Told {
             of: Some((role, ": ")),
-            words: reason,
+            words: harmless(reason) + &tried,
         };
         let meanwhile = format!("the {} agent reports: {}", role.name(), told.words);
         let lost = self.unanswered(role, &meanwhile);
         lost.unwrap_or(match cause {
-            FailureCause::HostLacks => RunError::Lacks(told),
+            FailureCause::HostLacks | FailureCause::Unreached => RunError::Lacks(told),
             _ => RunError::Failed(told),
         })
     }

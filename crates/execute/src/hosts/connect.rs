@@ -43,7 +43,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "Connection refused",
-        "nothing listens there: is sshd running, and is the port the right one?",
+        "nothing listens there: is sshd running, and is the port the right one? `bitcost serve` there prints a link, which needs no ssh",
     ),
     (
         "Could not resolve hostname",

@@ -248,8 +248,10 @@ pub enum FromAgent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCause {
-    /// The host lacks something that was requested: a module of the kernel, a right, an open port.
+    /// The host lacks something that was requested: a module of the kernel, a right.
     HostLacks,
+    /// A connection did not arrive.
+    Unreached,
     /// The run moved more than the service allows.
     MaxRate,
     /// The run lasted longer than the service allows.

@@ -175,7 +175,7 @@ fn announce(service: &Service, own: &OwnKey, log: &Log) -> Result<(), Failure> {
     };
     let hosts: Vec<String> = addresses.iter().map(|at| at.ip().to_string()).collect();
     log.result(&format!(
-        "serving bitcost at {} port {}, TCP and UDP; Ctrl-C ends. Whoever has this link may test:\n  bitcost test tcp '{link}'",
+        "serving bitcost at {} port {}, TCP and UDP; Ctrl-C ends. Whoever has this link may test, behind NAT or in a container with the outer address and port in it:\n  bitcost test tcp '{link}'",
         hosts.join(" and "),
         address.port(),
     ));
