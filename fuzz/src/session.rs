@@ -13,7 +13,7 @@ pub fn session(bytes: &[u8]) {
     let mut to = Confinement {
         rules: Rules::default(),
         peer: IpAddr::from([192, 0, 2, 1]),
-        local: IpAddr::from([192, 0, 2, 2]),
+        local: SocketAddr::from(([192, 0, 2, 2], 7351)),
         listening: SocketAddr::from(([192, 0, 2, 2], 7351)),
         device: "eth0".to_owned(),
     };
@@ -41,7 +41,7 @@ fn judged(to: &Confinement, message: ToAgent) {
         ToAgent::Prepare(prepare) => {
             assert!(is_open(&prepare.device));
             let mut parts = prepare.parts.iter();
-            assert!(parts.all(|part| part.listen_on == Some(to.local)));
+            assert!(parts.all(|part| part.listen_on == Some(to.local.ip())));
             let flows = prepare.parts.iter().map(|part| part.conditions.flows);
             assert!(flows.sum::<u32>() <= to.rules.max_flows);
         }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use bitcost_host::HostError;
 use bitcost_model::machine::HostDescription;
+use bitcost_model::place::is_of_one_link;
 use bitcost_model::protocol::Route;
 use bitcost_sys::netlink::{Napi, Rtnl};
 
@@ -16,9 +17,14 @@ pub fn host(device: &str) -> Result<HostDescription, Refusal> {
     Ok(description)
 }
 
-pub fn route(to: IpAddr) -> Result<Route, Refusal> {
+/// The route to an address; to one of one link by this interface.
+pub fn route(to: IpAddr, device: &str) -> Result<Route, Refusal> {
     let mut rtnl = Rtnl::open().map_err(HostError::from)?;
-    let route = rtnl.route(to).map_err(HostError::from)?;
+    let link = match is_of_one_link(to) && !device.is_empty() {
+        true => rtnl.link(device).map_err(HostError::from)?.index,
+        false => 0,
+    };
+    let route = rtnl.route(to, link).map_err(HostError::from)?;
     Ok(Route {
         device: route.device,
         source: route.source,

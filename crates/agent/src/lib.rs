@@ -256,7 +256,9 @@ fn answer(
             let host = describe::host(&device);
             reply(host.map(|host| FromAgent::Host(Box::new(host))), output);
         }
-        ToAgent::Route { to } => reply(describe::route(to).map(FromAgent::Route), output),
+        ToAgent::Route { to, device } => {
+            reply(describe::route(to, &device).map(FromAgent::Route), output);
+        }
         ToAgent::AddressesOf { device } => {
             let found = describe::addresses(&device);
             reply(

@@ -58,7 +58,7 @@ pub fn observe(
     let peer = held.sockets.first().map(|one| one.peer.ip());
     let peer = peer.filter(|peer| !peer.is_unspecified());
     let device = match peer {
-        Some(peer) => describe::route(peer)?.device,
+        Some(peer) => describe::route(peer, "")?.device,
         None => "lo".to_owned(),
     };
     let described = describe::host(&device)?;

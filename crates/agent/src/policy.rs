@@ -29,12 +29,14 @@ impl Policy<'_> {
         self.check(&message)?;
         match &mut message {
             // A client behind another's address does not know how it is seen here.
-            ToAgent::Route { to } if to.is_unspecified() => *to = self.0.peer,
+            ToAgent::Route { to, device } if to.is_unspecified() => {
+                (*to, *device) = (self.0.peer, self.0.device.clone());
+            }
+            ToAgent::Prepare(prepare) => {
+                let parts = prepare.parts.iter_mut();
+                parts.for_each(|part| part.listen_on = Some(self.0.local.ip()));
+            }
             _ => {}
-        }
-        if let ToAgent::Prepare(prepare) = &mut message {
-            let parts = prepare.parts.iter_mut();
-            parts.for_each(|part| part.listen_on = Some(self.0.local));
         }
         Ok(message)
     }
@@ -54,12 +56,13 @@ impl Policy<'_> {
             ToAgent::Describe { device } | ToAgent::AddressesOf { device } => {
                 self.interface(device)
             }
-            ToAgent::Route { to } => {
-                let known = [self.0.peer, self.0.local];
+            ToAgent::Route { to, device } => {
+                let known = [self.0.peer, self.0.local.ip()];
                 let rule =
                     format_args!("routes are reported only to {} and {}", known[0], known[1]);
+                let is_own = device.is_empty() || *device == self.0.device;
                 let is_known = to.is_unspecified() || known.contains(&to.to_canonical());
-                require(is_known, rule, to)
+                require(is_known && is_own, rule, to)
             }
             ToAgent::TryProfile => profile(true),
             ToAgent::Prepare(prepare) => self.prepare(prepare),

@@ -49,7 +49,7 @@ impl Judged {
             to: Confinement {
                 rules,
                 peer: PEER,
-                local: LOCAL,
+                local: SocketAddr::new(LOCAL, 7351),
                 listening: LISTENING,
                 device: "eth0".to_owned(),
             },
@@ -126,14 +126,29 @@ fn the_usual_rules() {
         run.parts[0].role = Role::Sender;
         run.parts[0].conditions = Conditions::of(Workload::TcpCrr);
     });
-    by.message("the route to the client", ToAgent::Route { to: PEER });
+    by.message(
+        "the route to the client",
+        ToAgent::Route {
+            to: PEER,
+            device: String::new(),
+        },
+    );
     let to = Ipv4Addr::UNSPECIFIED.into();
     by.message(
         "the route to the client as it is seen",
-        ToAgent::Route { to },
+        ToAgent::Route {
+            to,
+            device: String::new(),
+        },
     );
     let to = [8, 8, 8, 8].into();
-    by.message("a route to others", ToAgent::Route { to });
+    by.message(
+        "a route to others",
+        ToAgent::Route {
+            to,
+            device: String::new(),
+        },
+    );
     insta::assert_snapshot!(by.said);
 }
 

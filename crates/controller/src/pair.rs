@@ -212,9 +212,11 @@ impl<'a> Pair<'a> {
         self.ask(role, &ToAgent::TryProfile, (SYMBOLS, answer), pick)
     }
 
-    pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, ControllerError> {
+    pub fn route(&mut self, role: Role, to: IpAddr, by: &str) -> Result<Route, ControllerError> {
         let pick = pick!(FromAgent::Route(route) => route);
-        self.ask(role, &ToAgent::Route { to }, (ANSWER, "a route"), pick)
+        let device = by.to_owned();
+        let question = ToAgent::Route { to, device };
+        self.ask(role, &question, (ANSWER, "a route"), pick)
     }
 
     pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {

@@ -200,7 +200,7 @@ impl Pool {
             return None;
         }
         let to = to.filter(|_| device.is_empty());
-        let route = to.and_then(|to| pair.route(Role::Sender, to).ok());
+        let route = to.and_then(|to| pair.route(Role::Sender, to, "").ok());
         pair.endpoint(Role::Sender).device = route.map_or(device, |route| route.device);
         Some(pair.describe(Role::Sender).ok()?.host)
     }

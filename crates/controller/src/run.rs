@@ -9,7 +9,7 @@ use std::time::Duration;
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::Event;
-use bitcost_model::place::IpVersion;
+use bitcost_model::place::{IpVersion, is_of_one_link};
 use bitcost_model::protocol::{
     Addresses, DRAIN_MAX, FromAgent, Lease, Part, Peer, Prepare, SentCounts, ToAgent, Token,
 };
@@ -142,6 +142,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
             if role == Role::Receiver && is_idle_at_receiver(part) {
                 conditions.congestion_control = None;
             }
+            bind_to_link(endpoint, role, &mut conditions);
             Ok(Part {
                 role,
                 conditions,
@@ -190,6 +191,16 @@ fn listens(services: [Option<SocketAddr>; 2], host: Role, part: &Conditions) -> 
         [Some(_), None] => host == Role::Sender,
         [None, Some(_)] => host == Role::Receiver,
         _ => part.direction.role_of(host) == Role::Receiver,
+    }
+}
+
+/// Between addresses of one link sockets are bound to the interface there; a service's have that of its client's connection.
+fn bind_to_link(endpoint: &Endpoint, role: Role, part: &mut Conditions) {
+    let own = endpoint.addresses.first();
+    if endpoint.service.is_none() && own.is_some_and(|own| is_of_one_link(*own)) {
+        let ends = [&mut part.places.sender, &mut part.places.receiver];
+        let device = endpoint.device.clone();
+        ends[role as usize].device.get_or_insert(device);
     }
 }
 
@@ -265,7 +276,8 @@ fn check_addresses(
             ));
         }
     }
-    let reached = |listens: SocketAddr| endpoint.service.unwrap_or(listens);
+    // The number of a link is one of that host alone.
+    let reached = |at: SocketAddr| endpoint.service.unwrap_or((at.ip(), at.port()).into());
     Ok(reported.into_iter().map(|at| at.map(reached)).collect())
 }
 

@@ -85,8 +85,8 @@ impl<'a> Session<'a> {
         self.pair.endpoint(role)
     }
 
-    pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, ControllerError> {
-        self.pair.route(role, to)
+    pub fn route(&mut self, role: Role, to: IpAddr, by: &str) -> Result<Route, ControllerError> {
+        self.pair.route(role, to, by)
     }
 
     pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {

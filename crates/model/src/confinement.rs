@@ -40,8 +40,8 @@ pub struct Confinement {
     /// The address from which the client showed the link: the only one that sockets of data accept and answer. They connect to
     /// none.
     pub peer: IpAddr,
-    /// The address of this host that the client reached.
-    pub local: IpAddr,
+    /// The address of this host that the client reached, with the link of an address of one.
+    pub local: SocketAddr,
     /// Where the service listens; data come to the same port.
     pub listening: SocketAddr,
     /// The interface of the route to the client.

@@ -54,6 +54,18 @@ impl IpVersion {
     }
 }
 
+/// Whether an address has a meaning on one link alone (RFC 4291, section 2.5.6).
+pub fn is_of_one_link(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
+}
+
+/// An address of one link, and the interface towards it at the host that connects, as in `fe80::7%eth0`.
+pub fn scoped(text: &str) -> Option<(IpAddr, &str)> {
+    let (address, device) = text.split_once('%')?;
+    let address = address.parse().ok()?;
+    (is_of_one_link(address) && !device.is_empty()).then_some((address, device))
+}
+
 /// The least MTU that IPv6 runs over, in bytes (RFC 8200, section 5).
 pub const IPV6_MTU_MIN: u32 = 1280;
 

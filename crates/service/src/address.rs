@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 use bitcost_model::Invalid;
+use bitcost_model::place::scoped;
 
 /// The port of a service that names no other.
 pub const PORT: u16 = 7351;
@@ -11,8 +12,8 @@ pub const PORT: u16 = 7351;
 /// The longest host name, in bytes (RFC 1035, section 2.3.4).
 const HOST_BYTES_MAX: usize = 253;
 
-/// A host and a port. The host has only letters, digits and `.`, `-`, `_`, or is a numeric address
-/// without a zone.
+/// A host and a port. The host has only letters, digits and `.`, `-`, `_`, or is a numeric address,
+/// one of one link with or without its interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     /// The host's name or address, without brackets.
@@ -23,14 +24,11 @@ pub struct HostPort {
 impl HostPort {
     /// Reads `host`, `host:port`, `192.0.2.7:7351`, `2001:db8::7` or `[2001:db8::7]:7351`.
     pub fn parse(text: &str, default_port: u16) -> Result<HostPort, Invalid> {
-        let bare = text.trim_start_matches('[').split(['%', ']']).next();
-        let address = bare.and_then(|bare| bare.parse().ok());
-        if let Some(address) = address.filter(Ipv6Addr::is_unicast_link_local) {
-            return Err(Invalid(format!(
-                "{address} is an address of one link, to which no data is sent; write another address of that host"
-            )));
-        }
-        let is_v6 = |host: &str| host.parse::<Ipv6Addr>().is_ok();
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        let is_v6 = |host: &str| match scoped(host) {
+            Some((_, device)) => device.chars().all(is_plain),
+            None => host.parse::<Ipv6Addr>().is_ok(),
+        };
         let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         let (host, port) = match bracketed {
             Some((host, port)) if is_v6(host) => (host, port),
@@ -41,7 +39,6 @@ impl HostPort {
             Some(port) => port.parse().ok().filter(|port| *port != 0),
             None => port.is_empty().then_some(default_port),
         };
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
         let is_host = is_v6(host)
             || (1..=HOST_BYTES_MAX).contains(&host.len())
                 && host.chars().all(is_plain)
@@ -82,6 +79,9 @@ mod tests {
             ("::1", "[::1]:9"),
             ("[::1]", "[::1]:9"),
             ("[::1]:80", "[::1]:80"),
+            ("fe80::1", "[fe80::1]:9"),
+            ("fe80::1%eth0", "[fe80::1%eth0]:9"),
+            ("[fe80::1%eth0]:80", "[fe80::1%eth0]:80"),
         ] {
             assert_eq!(read(text), Ok(shown.to_owned()), "{text}");
         }
@@ -98,8 +98,9 @@ mod tests {
             "a b",
             "[::1",
             "web:1:2",
-            "fe80::1",
-            "[fe80::1%eth0]:80",
+            "fe80::1%",
+            "fe80::1%a b",
+            "fd00::1%eth0",
         ] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -2,7 +2,7 @@
 //! link's secret, and waits for its turn.
 
 use std::io::{self, ErrorKind, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -172,9 +172,9 @@ pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listenin
     outlast_outages(&socket);
     // From here on the queue bounds what it may hold.
     drop(socket);
-    let [from, to] = [peer, local].map(|end| end.ip().to_canonical());
+    let from = peer.ip().to_canonical();
     let entered = shared.queue.enter();
-    let (ticket, device) = match entered.and_then(|ticket| Ok((ticket, device_to(from)?))) {
+    let (ticket, device) = match entered.and_then(|ticket| Ok((ticket, device_to(peer)?))) {
         Ok(entered) => entered,
         Err(why) => return front.refuse(shared, peer, why),
     };
@@ -186,7 +186,7 @@ pub fn serve(shared: &Shared, socket: Arc<TcpStream>, peer: SocketAddr, listenin
         let to = Confinement {
             rules: shared.rules.clone(),
             peer: from,
-            local: to,
+            local,
             listening,
             device,
         };
@@ -240,8 +240,13 @@ fn wait_for_turn(shared: &Shared, front: &mut Front, ticket: &Ticket) -> io::Res
     Ok(())
 }
 
-fn device_to(peer: IpAddr) -> Result<String, String> {
-    let route = Rtnl::open().and_then(|mut rtnl| rtnl.route(peer));
+fn device_to(peer: SocketAddr) -> Result<String, String> {
+    let link = match peer {
+        SocketAddr::V6(peer) => peer.scope_id(),
+        SocketAddr::V4(_) => 0,
+    };
+    let peer = peer.ip().to_canonical();
+    let route = Rtnl::open().and_then(|mut rtnl| rtnl.route(peer, link));
     let unknown = |error| format!("the route to {peer} is not known: {error}");
     Ok(route.map_err(unknown)?.device)
 }

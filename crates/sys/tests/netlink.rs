@@ -28,7 +28,7 @@ fn routes_are_reported() {
         let [own, other]: [IpAddr; 2] = [own.parse().unwrap(), other.parse().unwrap()];
         rtnl.add_address(a, own, prefix).unwrap();
         assert_eq!(
-            rtnl.route(other).unwrap(),
+            rtnl.route(other, 0).unwrap(),
             Route {
                 device: "a0".to_owned(),
                 source: own,
@@ -37,13 +37,13 @@ fn routes_are_reported() {
         );
         // The kernel makes the local route of an IPv6 address in a separate work queue.
         let deadline = Instant::now() + Duration::from_secs(10);
-        while !rtnl.route(own).unwrap().is_local {
+        while !rtnl.route(own, 0).unwrap().is_local {
             assert!(Instant::now() < deadline, "{own} does not become local");
             std::thread::sleep(Duration::from_millis(5));
         }
-        assert_eq!(rtnl.route(own).unwrap().source, own);
+        assert_eq!(rtnl.route(own, 0).unwrap().source, own);
     }
-    let error = rtnl.route("192.0.2.1".parse().unwrap()).unwrap_err();
+    let error = rtnl.route("192.0.2.1".parse().unwrap(), 0).unwrap_err();
     assert_says(&error.to_string(), &["find the route to 192.0.2.1"]);
 }
 

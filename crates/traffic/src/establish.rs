@@ -57,10 +57,7 @@ pub fn listen(
     let is_tcp = !conditions.workload.is_datagram();
     let (socket, own) = match service {
         Some(of) if is_tcp => binding::beside(of.listening, &conditions)?,
-        Some(of) => {
-            let own = SocketAddr::new(address, of.listening.port());
-            binding::listener(own, &conditions, None)?
-        }
+        Some(of) => binding::listener(of.local, &conditions, None)?,
         None => {
             let place = &conditions.places.receiver;
             let own = SocketAddr::new(address, place.ports.map_or(0, |ports| ports.first));

@@ -1,5 +1,6 @@
 //! What a test can vary of its run: every setting, and options that are short for a value of one.
 
+use bitcost_model::place::scoped;
 use bitcost_model::settings::{Setting, find};
 
 use super::settings::Settings;
@@ -49,8 +50,10 @@ impl RunOptions {
             // An address may have its interface, as in `10.0.0.1%eth0`, or only that, as in `%eth0`.
             let both = value.split_once('%');
             let both = both.filter(|_| of.name.ends_with("_address"));
-            let device = both
-                .and_then(|(_, device)| setting(&of.name.replace("_address", "_device"), device));
+            let end = of.name.replace("_address", "_device");
+            // That of an address of one link is the sender's, which connects to it.
+            let end = scoped(value).map_or(&*end, |_| "sender_device");
+            let device = both.and_then(|(_, device)| setting(end, device));
             let value = both.map_or(&**value, |(address, _)| address);
             let address = (both.is_none() || !value.is_empty()).then(|| (*of, value.to_owned()));
             address.into_iter().chain(device)

@@ -5,13 +5,14 @@ use crate::agent_process::AgentProcess;
 use crate::bench::*;
 use crate::privileges::children;
 use crate::server::Server;
-use bitcost_testkit::gap::Host;
+use bitcost_testkit::gap::{DEVICE, Gap, Host};
 use std::net::Ipv6Addr;
 
 bitcost_testkit::trials! {
     PrivateNetwork: one_link_and_one_command_at_each_host, each_rule_is_named, foreign_connections_take_nothing,
         tests_wait_for_their_turn, a_client_that_vanishes_leaves_nothing,
-        data_arrive_over_ipv6_at_all_addresses, data_and_control_come_from_one_place;
+        data_arrive_over_ipv6_at_all_addresses, data_and_control_come_from_one_place,
+        an_address_of_one_link_is_reached_by_its_interface;
 }
 
 /// A service at a port that the kernel chose, with its folder.
@@ -385,4 +386,61 @@ fn data_and_control_come_from_one_place() {
     let mut service = Service::at(own, &[]);
     service.tested("udp -t 300ms -b 2M -B fd00::9");
     service.stop();
+}
+
+/// Gives an interface this address of its link.
+fn on_link(device: &str, address: &str) {
+    let conf = format!("/proc/sys/net/ipv6/conf/{device}");
+    // No address of its own choice, no detection of duplicates.
+    for (name, value) in [
+        ("addr_gen_mode", "1"),
+        ("accept_dad", "0"),
+        ("disable_ipv6", "0"),
+    ] {
+        fs::write(format!("{conf}/{name}"), value).unwrap();
+    }
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link(device).unwrap().index;
+    rtnl.add_address(index, address.parse().unwrap(), 64)
+        .unwrap();
+}
+
+fn an_address_of_one_link_is_reached_by_its_interface() {
+    let gap = Gap::new(1500);
+    let [other, near] = &gap.names;
+    on_link(near, "fe80::1");
+    on_link(other, "fe80::3");
+    gap.hosts[1].run(|| on_link(DEVICE, "fe80::2"));
+    let folder = tempfile::tempdir().unwrap();
+    let any = Ipv6Addr::UNSPECIFIED.into();
+    let mut service = Service::of(folder, any, &[], |command| gap.hosts[1].put(command));
+    let (_, secret) = service.link.split_once("/#").unwrap();
+    let link = |device: &str| format!("bitcost://[fe80::2%{device}]:{}/#{secret}", service.port);
+    let (absent, sends) = (link("eth9"), link(near));
+    service.link = link(near);
+    let ends = format!("sender at local, {near} fe80::1; receiver at service:[fe80::2%{near}]");
+    for options in [
+        "tcp -t 300ms",
+        "tcp -t 300ms -R",
+        "tcp -t 300ms --bidir -P 2",
+        "udp -t 300ms -b 2M -P 2",
+        "udp -t 300ms -b 2M -R",
+        "rr -t 300ms",
+        "crr -t 300ms",
+    ] {
+        assert_says(&service.tested(options), &[&ends]);
+    }
+    let sends = format!("tcp -t 300ms --sender {sends} --receiver local");
+    let output = test(&service.client(), &sends);
+    assert!(output.status.success(), "{}", said(&output));
+    let output = test(&service.client(), &format!("tcp {absent}"));
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert_says(
+        &said(&output),
+        &[": this host cannot bind to the interface `eth9`"],
+    );
+    // Both endpoints at this host.
+    let here = format!("tcp -t 300ms --receiver local --receiver-address fe80::1%{near}");
+    let output = test(&service.client(), &here);
+    assert!(output.status.success(), "{}", said(&output));
 }

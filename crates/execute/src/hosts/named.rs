@@ -1,10 +1,11 @@
 //! The two hosts that play the endpoints if any is named: this machine, or one that the system's
 //! ssh reaches.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv4Addr;
 
 use bitcost_model::Invalid;
 use bitcost_model::event::{NamedHost, NamedHosts};
+use bitcost_model::place::{Places, is_of_one_link, scoped};
 use bitcost_model::record::Role;
 use bitcost_service::address::HostPort;
 use bitcost_service::link::{Link, SCHEME};
@@ -91,20 +92,18 @@ impl Host {
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
         let host = bare.unwrap_or(host);
-        if host
-            .parse()
-            .is_ok_and(|ip: Ipv6Addr| ip.is_unicast_link_local())
-        {
-            return Err(Invalid(format!(
-                "an address of one link needs its interface; write `{user}{host}%DEVICE`, such as `{user}{host}%eth0`"
-            )));
-        }
         Ok(Host::Ssh(format!("{user}{host}")))
     }
 
     /// Reads the place of an iperf3 server: a host name or an address, with or without a port.
     pub fn parse_iperf3(text: &str) -> Result<Host, Invalid> {
-        HostPort::parse(text, IPERF3_PORT).map(Host::Iperf3)
+        let server = HostPort::parse(text, IPERF3_PORT)?;
+        match server.host.split('%').next().map(str::parse) {
+            Some(Ok(address)) if is_of_one_link(address) => Err(Invalid(format!(
+                "an iperf3 server is not reached at {address}, which is of one link; write another address of that host"
+            ))),
+            _ => Ok(Host::Iperf3(server)),
+        }
     }
 
     /// `local`, or `ssh:` and the destination that is passed to ssh, or `service:` or `iperf3:`, host
@@ -231,11 +230,15 @@ impl Named {
         )
     }
 
-    pub(super) fn device(&self, role: Role) -> Option<&String> {
-        match role {
-            Role::Sender => self.spec.sender.device.as_ref(),
-            Role::Receiver => self.spec.receiver.device.as_ref(),
-        }
+    /// The interface that is named for a host: by the run, by an option, or with the other's address of one link.
+    pub(super) fn device(&self, role: Role, places: &Places) -> Option<String> {
+        let option = [&self.spec.sender, &self.spec.receiver][role as usize];
+        let named = places.end(role).device.as_ref().or(option.device.as_ref());
+        named.cloned().or_else(|| {
+            let other = self.host(role.other()).node()?;
+            let (_, device) = other.split(['@', '[', ']']).find_map(scoped)?;
+            Some(device.to_owned())
+        })
     }
 }
 

@@ -6,28 +6,25 @@
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
-use bitcost_model::place::IpVersion;
+use bitcost_model::place::{IpVersion, is_of_one_link, scoped};
 use bitcost_model::{Unavailable, harmless};
 
 /// The first address of a name to which data can be sent, of this version of IP where one is requested.
 pub fn first(name: &str, version: Option<IpVersion>) -> Result<IpAddr, String> {
-    let found = addresses(name).map_err(|error| format!("cannot be resolved: {error}"))?;
-    let mut fitting = found
-        .into_iter()
-        .filter(|address| IpVersion::fits(version, *address) && !is_of_one_link(*address));
-    fitting.next().ok_or_else(|| {
+    let mut found = addresses(name).map_err(|error| format!("cannot be resolved: {error}"))?;
+    // One of a link alone needs its interface, which a name has not.
+    found.sort_by_key(|address| is_of_one_link(*address));
+    let mut fitting = found.into_iter();
+    let fitting = fitting.find(|address| IpVersion::fits(version, *address));
+    fitting.ok_or_else(|| {
         let version = version.map_or("4 or IPv6", IpVersion::name);
-        format!("has no address of IPv{version}; one of a link alone (fe80::) is none for data")
+        format!("has no address of IPv{version}")
     })
-}
-
-pub fn is_of_one_link(address: IpAddr) -> bool {
-    matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }
 
 /// The addresses of a name or of a numeric address, in the resolver's order.
 fn addresses(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
-    if let Ok(address) = name.parse() {
+    if let Ok(address) = scoped(name).map_or_else(|| name.parse(), |(address, _)| Ok(address)) {
         return Ok(vec![address]);
     }
     // It may come from a service, an allocation or a configuration, and getent takes options.
@@ -98,9 +95,10 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_one_link_is_none_for_data() {
-        let why = first("fe80::7", None).expect_err("no address");
-        assert!(why.contains("(fe80::) is none for data"), "{why}");
+    fn an_address_of_one_link_may_have_its_interface() {
+        for name in ["fe80::7", "fe80::7%eth0"] {
+            assert_eq!(first(name, None), Ok("fe80::7".parse().unwrap()));
+        }
         assert_eq!(first("fd00::7", None), Ok("fd00::7".parse().unwrap()));
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use bitcost_controller::{Endpoint, Session};
 use bitcost_model::event::NamedHosts;
 use bitcost_model::harmless;
-use bitcost_model::place::{IpVersion, Places};
+use bitcost_model::place::{IpVersion, Places, is_of_one_link};
 use bitcost_model::protocol::Route;
 use bitcost_model::record::Role;
 use bitcost_service::address::HostPort;
@@ -66,10 +66,17 @@ impl Named {
         // This comes before any agent is started: it may fail, and it uses only ssh's configuration
         // and the resolver.
         let known = self.known(places)?;
+        if let Known::Receiver(address) | Known::Sender(address) = known
+            && is_of_one_link(address)
+            && ROLES.map(|role| self.device(role, places)) == [None, None]
+        {
+            return Err(ExecuteError::Usage(format!(
+                "{address} is an address of one link, which needs the interface of the host that connects: write `{address}%DEVICE`, such as `{address}%eth0`"
+            )));
+        }
         let mut endpoints = ROLES.map(|role| self.host(role).endpoint(&self.spec));
         for (role, endpoint) in ROLES.into_iter().zip(&mut endpoints) {
-            self.host(role)
-                .reach(endpoint, &self.spec, (role, places))?;
+            self.reach(endpoint, role, places)?;
         }
         let mut session = Session::open(endpoints, stop)?;
         let path = self.path(&mut session, known, places)?;
@@ -128,11 +135,7 @@ impl Named {
             .zip([&path.there, &path.back])
             .zip(addresses)
         {
-            let asked = places
-                .end(role)
-                .device
-                .clone()
-                .or(self.device(role).cloned());
+            let asked = self.device(role, places);
             if let Some(asked) = asked.as_ref().filter(|asked| **asked != route.device) {
                 let (role, found) = (role.name(), &route.device);
                 notes.push(format!("the {role}'s route to the other endpoint uses {found}; settings are controlled on {asked}"));
@@ -149,12 +152,8 @@ impl Named {
         if let Some(address) = places.receiver.address.or(self.spec.receiver_address) {
             return Ok(Known::Receiver(address));
         }
-        if let Some(device) = places
-            .receiver
-            .device
-            .as_ref()
-            .or(self.device(Role::Receiver))
-        {
+        let of_run = places.receiver.device.as_ref();
+        if let Some(device) = of_run.or(self.spec.receiver.device.as_ref()) {
             return Ok(Known::OfReceiver(device.clone()));
         }
         if let Host::Iperf3(_) = self.host(Role::Sender) {
@@ -182,16 +181,20 @@ impl Named {
     ) -> Result<Path, ExecuteError> {
         let services = ROLES.map(|role| session.endpoint(role).service);
         match services {
-            [None, Some(at)] => return path_to_service(session, Role::Receiver, at.ip(), places),
-            [Some(at), None] => return path_to_service(session, Role::Sender, at.ip(), places),
+            [None, Some(at)] => return self.to_service(session, Role::Receiver, at.ip(), places),
+            [Some(at), None] => return self.to_service(session, Role::Sender, at.ip(), places),
             _ => {}
         }
         let version = places.asked_version();
         let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         let mut found = Vec::new();
+        let [mut near, far] = ROLES.map(|role| self.device(role, places).unwrap_or_default());
         let to = match known {
             Known::Receiver(address) => address,
-            Known::Sender(address) => session.route(Role::Receiver, address)?.source,
+            Known::Sender(address) => {
+                near = session.route(Role::Sender, address, &near)?.device;
+                session.route(Role::Receiver, address, &far)?.source
+            }
             Known::OfReceiver(device) => {
                 found = session.addresses(Role::Receiver, &device)?;
                 found.iter().find(fits).copied().ok_or_else(|| {
@@ -203,21 +206,17 @@ impl Named {
             }
         };
         let there = session
-            .route(Role::Sender, to)
+            .route(Role::Sender, to, &near)
             .map_err(|error| self.no_way(error.into()))?;
-        let back = session.route(Role::Receiver, there.source)?;
-        if resolve::is_of_one_link(to) {
-            return Err(ExecuteError::Environment(format!(
-                "{to} is an address of one link, to which no data is sent; name another address of the receiver for the data: --receiver-address ADDR"
-            )));
-        }
+        let own = session.route(Role::Receiver, to, &far)?;
+        let back = session.route(Role::Receiver, there.source, &own.device)?;
         if !is_of_one_host(to) || !is_of_one_host(there.source) || back.is_local != there.is_local {
             return Err(ExecuteError::Environment(format!(
                 "the hosts' addresses for the data, {} of the sender and {to} of the receiver, are not of the two endpoints of one path; name the receiver's address: --receiver-address ADDR",
                 there.source
             )));
         }
-        if !session.route(Role::Receiver, to)?.is_local {
+        if !own.is_local {
             return Err(ExecuteError::Environment(format!(
                 "the receiver at {} has no address {to}, its address on the route to the sender is {}; name the one for the data: --receiver-address ADDR",
                 self.host(Role::Receiver).place(),
@@ -237,7 +236,7 @@ impl Named {
             // directs data to the sender itself.
             let is_same =
                 |route: Route| route.device == there.device && route.is_local == there.is_local;
-            if session.route(Role::Sender, other).is_ok_and(is_same) {
+            if session.route(Role::Sender, other, "").is_ok_and(is_same) {
                 others.push(other);
             }
         }
@@ -258,67 +257,73 @@ impl Named {
             other => other,
         }
     }
-}
 
-/// The path between the service's host and the other one, which opens all flows. Addresses between them may be rewritten, so each
-/// knows the other's as it sees it.
-fn path_to_service(
-    session: &mut Session,
-    service: Role,
-    at: IpAddr,
-    places: &Places,
-) -> Result<Path, ExecuteError> {
-    let mut own = session.route(service.other(), at)?;
-    own.source = places.end(service.other()).address.unwrap_or(own.source);
-    let any = match at {
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let theirs = Route {
-        source: at,
-        ..session.route(service, any)?
-    };
-    let (there, back) = match service {
-        Role::Receiver => (own, theirs),
-        Role::Sender => (theirs, own),
-    };
-    Ok(Path {
-        to: back.source,
-        there,
-        back,
-        others: Vec::new(),
-    })
-}
+    /// The path between the service's host and the other one, which opens all flows. Addresses between them may be rewritten, so each
+    /// knows the other's as it sees it.
+    fn to_service(
+        &self,
+        session: &mut Session,
+        service: Role,
+        at: IpAddr,
+        places: &Places,
+    ) -> Result<Path, ExecuteError> {
+        let near = self.device(service.other(), places).unwrap_or_default();
+        let mut own = session.route(service.other(), at, &near)?;
+        own.source = places.end(service.other()).address.unwrap_or(own.source);
+        let any = match at {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let theirs = Route {
+            source: at,
+            ..session.route(service, any, "")?
+        };
+        let (there, back) = match service {
+            Role::Receiver => (own, theirs),
+            Role::Sender => (theirs, own),
+        };
+        Ok(Path {
+            to: back.source,
+            there,
+            back,
+            others: Vec::new(),
+        })
+    }
 
-impl Host {
     /// Has the process that speaks with a service, or with an iperf3 server, and the endpoint that opens the flows go to one
     /// address of it, with a service from the place of the data.
     fn reach(
         &self,
         endpoint: &mut Endpoint,
-        spec: &NamedHosts,
-        (role, places): (Role, &Places),
+        role: Role,
+        places: &Places,
     ) -> Result<(), ExecuteError> {
-        let (Host::Service(Link { at, .. }) | Host::Iperf3(at)) = self else {
+        let named = self.host(role);
+        let (Host::Service(Link { at, .. }) | Host::Iperf3(at)) = named else {
             return Ok(());
         };
-        let Some(address) = self.address(spec, places.asked_version())? else {
+        let Some(address) = named.address(&self.spec, places.asked_version())? else {
             return Ok(());
         };
         let (host, port) = (address.to_string(), at.port);
         let at = HostPort { host, port };
-        let resolved = match self {
+        let resolved = match named {
             Host::Service(link) => {
                 endpoint.service = Some(SocketAddr::new(address, port));
                 Host::Service(Link { at, ..link.clone() })
             }
             _ => Host::Iperf3(at),
         };
-        let (spec, from) = (spec.clone(), places.end(role.other()).clone());
+        let (spec, mut from) = (self.spec.clone(), places.end(role.other()).clone());
+        if is_of_one_link(address) {
+            from.device = self.device(role.other(), places);
+        }
         endpoint.command = Box::new(move || resolved.command(&spec, &from));
         Ok(())
     }
+}
 
+impl Host {
     /// Its address, as what reaches it knows it; absent for this machine.
     pub fn address(
         &self,

@@ -110,7 +110,7 @@ impl<W: Write> Agent<W> {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },
             ToAgent::Describe { .. } => FromAgent::Host(Box::new(host())),
-            ToAgent::Route { to } => FromAgent::Route(Route {
+            ToAgent::Route { to, .. } => FromAgent::Route(Route {
                 device: String::new(),
                 source: server.ip(),
                 is_local: to == server.ip() || is_here(server.ip()),
@@ -156,7 +156,7 @@ impl<W: Write> Agent<W> {
 
 /// Whether an address is this host's own.
 fn is_here(address: IpAddr) -> bool {
-    let route = Rtnl::open().and_then(|mut rtnl| rtnl.route(address));
+    let route = Rtnl::open().and_then(|mut rtnl| rtnl.route(address, 0));
     route.is_ok_and(|route| route.is_local)
 }
 

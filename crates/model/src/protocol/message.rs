@@ -131,7 +131,7 @@ pub struct Start {
 /// The route from a host to an address, as its kernel chooses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// The interface; loopback for an address of the host itself.
+    /// The interface; loopback for an address of the host itself that is not of one link.
     pub device: String,
     pub source: IpAddr,
     /// Whether the address is one of the host itself.
@@ -153,6 +153,9 @@ pub enum ToAgent {
     Route {
         /// An address, such as the other endpoint's.
         to: IpAddr,
+        /// The interface towards an address of one link; empty: the kernel chooses.
+        #[serde(default)]
+        device: String,
     },
     /// Asks for [`FromAgent::AddressesOf`].
     AddressesOf { device: String },

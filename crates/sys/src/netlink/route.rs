@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use libc::{
-    RT_SCOPE_UNIVERSE, RT_TABLE_MAIN, RTA_DST, RTA_GATEWAY, RTM_GETROUTE, RTM_NEWROUTE, RTN_LOCAL,
-    RTN_UNICAST, RTPROT_STATIC,
+    RT_SCOPE_LINK, RT_SCOPE_UNIVERSE, RT_TABLE_MAIN, RTA_DST, RTA_GATEWAY, RTA_OIF, RTM_GETROUTE,
+    RTM_NEWROUTE, RTN_LOCAL, RTN_UNICAST, RTPROT_STATIC,
 };
 
 use crate::netlink::connection::{NLM_F_CREATE, NLM_F_EXCL};
@@ -17,7 +17,7 @@ use crate::netlink::rtnl::{Link, Rtnl};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The link that they leave by: loopback for an address of this host, although for IPv6 the kernel
-    /// reports the link that has the address.
+    /// may report the link that has the address; for one of one link that link.
     pub device: String,
     /// Their source address if the socket is not bound to one.
     pub source: IpAddr,
@@ -26,8 +26,8 @@ pub struct Route {
 }
 
 impl Rtnl {
-    /// The route to an address. `ENETUNREACH` when there is none.
-    pub fn route(&mut self, to: IpAddr) -> Result<Route, Error> {
+    /// The route to an address by this link, or by any where it is 0. `ENETUNREACH` when there is none.
+    pub fn route(&mut self, to: IpAddr, link: u32) -> Result<Route, Error> {
         let (family, bytes) = bytes_of(to);
         // `struct rtmsg`: family, length of the destination's prefix, and nothing else.
         let mut header = [0; 12];
@@ -35,16 +35,22 @@ impl Rtnl {
         let asked = format!("find the route to {to}");
         let answer = self.connection.request(
             &asked,
-            Message::new(RTM_GETROUTE, 0, &header).attribute(RTA_DST, &bytes),
+            Message::new(RTM_GETROUTE, 0, &header)
+                .attribute(RTA_DST, &bytes)
+                .attribute_u32(RTA_OIF, link),
         )?;
         let detail = "no link or no source address in the answer";
         let route = answer.iter().find_map(read_route_record);
+        let own = self.address_records()?.into_iter();
+        let mut of_link = own.filter(|own| own.address == to && own.scope == RT_SCOPE_LINK);
+        let owner = of_link.find(|own| own.address.is_ipv6() && [0, own.link].contains(&link));
         let links = self.links()?.into_iter();
         let found = route.and_then(|route| {
             let is_local = route.kind == RTN_LOCAL;
-            let leads = |link: &Link| match is_local {
-                true => link.is_loopback(),
-                false => route.links.contains(&link.index),
+            let leads = |link: &Link| match (is_local, &owner) {
+                (true, Some(owner)) => link.index == owner.link,
+                (true, None) => link.is_loopback(),
+                (false, _) => route.links.contains(&link.index),
             };
             Some(Route {
                 device: links.filter(leads).map(|link| link.name).next()?,

@@ -4,7 +4,8 @@ use super::{DATA, DATA_ADDRESS, Field, install};
 use crate::bench::*;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: study_runs_between_ssh_hosts, resume_uses_the_hosts_of_the_log;
+    PrivateNetwork: study_runs_between_ssh_hosts, resume_uses_the_hosts_of_the_log,
+        data_take_an_address_of_one_link;
 }
 
 /// A study in which both endpoints change settings of their hosts.
@@ -60,6 +61,42 @@ fn study_runs_between_ssh_hosts() {
         .bitcost(&["run", "small.toml", "--out", "lab", "--json"])
         .with_code(0);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
+}
+
+/// Each host has a second interface with an address of its link.
+fn data_take_an_address_of_one_link() {
+    let field = Field::new();
+    install(&field);
+    let show = ["-6", "-o", "addr", "show", "dev", DATA, "scope", "link"];
+    let own = |host: usize| {
+        eventually(PATIENCE, "an address of the link", || {
+            let shown = field.hosts[host].print("ip", &show);
+            let (_, rest) = shown.split_once("inet6 ")?;
+            let is_ready = !shown.contains("tentative");
+            is_ready.then(|| rest.split('/').next().unwrap().to_owned())
+        })
+    };
+    let [sender, receiver] = [own(0), own(1)];
+    let ends = format!("sender at ssh:a, {DATA} {sender}; receiver at ssh:b, {DATA} {receiver}");
+    let config = field.servers.config();
+    let config = config.to_str().unwrap();
+    let hosts = "--sender a --receiver b --receiver-address";
+    for words in [
+        "tcp",
+        "tcp -R",
+        "tcp --bidir",
+        "udp -b 2M",
+        "udp -b 2M -R",
+        "crr",
+    ] {
+        let to = format!("test {words} -t 300ms {hosts} {receiver}%{DATA} --ssh-config {config}");
+        let done = field.bench.bitcost(&split(&to)).with_code(0);
+        done.assert_says(&ends);
+    }
+    let to = format!("test tcp {hosts} {receiver} --ssh-config {config}");
+    let done = field.bench.bitcost(&split(&to)).with_code(2);
+    done.assert_says("needs the interface of the host that connects");
+    field.assert_nothing_left();
 }
 
 fn resume_uses_the_hosts_of_the_log() {
