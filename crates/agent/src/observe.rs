@@ -40,8 +40,6 @@ const READINGS: u64 = 1000;
 pub struct Observed {
     pub record: EndpointRecord,
     pub host: EndpointDescription,
-    /// Why it ended before its time; absent where it did not.
-    pub interrupted: Option<String>,
 }
 
 /// Finds what is sought, and reads it for this time, or until `is_over`.
@@ -87,7 +85,6 @@ pub fn observe(
             place: "local".to_owned(),
             host: described,
         },
-        interrupted: read.interrupted,
     })
 }
 
@@ -98,7 +95,8 @@ struct Read {
     sockets: Vec<Vec<Option<SocketRecord>>>,
     /// Readings in which the queue of connections was full; absent where the program does not listen.
     queue_full: Option<u32>,
-    interrupted: Option<String>,
+    /// Why it ended before its time.
+    ended: Option<String>,
 }
 
 impl Held {
@@ -120,7 +118,7 @@ impl Held {
             samples: Vec::new(),
             sockets: Vec::new(),
             queue_full: None,
-            interrupted: None,
+            ended: None,
         };
         loop {
             let is_stopped = is_over() && next_ns < end_ns;
@@ -138,8 +136,7 @@ impl Held {
             read.samples.push(sample);
             read.sockets.push(sockets);
             if is_last || have_ended {
-                let why = is_stopped.then(|| "stopped by the user".to_owned());
-                read.interrupted = why;
+                read.ended = is_stopped.then(|| "the user stopped it".to_owned());
                 return read;
             }
             next_ns = (next_ns + step_ns).min(end_ns);
@@ -215,10 +212,11 @@ impl Held {
             ticks_per_second: bitcost_probe::cpu::ticks_per_second(),
             samples: read.samples.clone(),
             program: Some(Box::new(Program {
-                name: self.process.and_then(programs::name_of),
+                name: self.name.clone(),
                 pid: self.process,
                 connections: connections.collect(),
                 others: self.others,
+                ended: read.ended.clone(),
                 queue_full: read.queue_full.map(|full| [full, readings]),
                 calls,
             })),
@@ -241,7 +239,7 @@ impl Read {
         let longest = lengths.iter().copied().max();
         let longest = longest.unwrap_or(self.samples.len());
         if longest < self.samples.len() {
-            self.interrupted = Some("the connection ended".to_owned());
+            self.ended = Some("the connection ended".to_owned());
         }
         self.samples.truncate(longest);
         let lasting = (0..all).filter(|place| lengths[*place] == longest);

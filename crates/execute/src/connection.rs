@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
@@ -30,9 +29,6 @@ const SAME: f64 = 0.1;
 pub struct Connection {
     pub record: EndpointRecord,
     pub host: EndpointDescription,
-    /// For how long they were to be read, and why that ended before; absent where it did not.
-    pub time: Duration,
-    pub interrupted: Option<String>,
 }
 
 impl Connection {
@@ -84,7 +80,7 @@ impl Connection {
             Event::RunEnded {
                 run: 0,
                 start_uncertainty_us: 0.0,
-                interrupted: self.interrupted,
+                interrupted: None,
                 sender: Box::new(sender),
                 receiver: Box::new(receiver),
             },
@@ -115,7 +111,7 @@ impl Connection {
         let title = serde_json::Value::from(format!("connections of {name}"));
         let (workload, flows) = (self.workload(), self.record.flows.len().max(1));
         let (workload, bytes) = (workload.name(), workload.usual_message_bytes());
-        let seconds = self.time.as_secs_f64().max(0.1);
+        let seconds = self.record.window_seconds().max(0.1);
         let text = format!(
             "title = {title}\nquestion = \"What limits these connections?\"\n\
              [workload]\nworkload = \"{workload}\"\nflows = {flows}\nmessage_size_bytes = {bytes}\nduration_s = {seconds:.1}\n\

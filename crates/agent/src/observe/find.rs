@@ -14,6 +14,9 @@ use crate::refusal::Refusal;
 /// The time in which it is seen which connections, and which threads, move data.
 const LOOK: Duration = Duration::from_millis(300);
 
+/// How often, in as long a time, connections are looked for where none is open.
+const LOOKS: u32 = 15;
+
 /// The most connections that are read together: those that move most.
 const CONNECTIONS: usize = 64;
 
@@ -28,27 +31,33 @@ pub(super) struct Held {
     pub is_tcp: bool,
     pub role: Role,
     pub process: Option<u32>,
+    pub name: Option<String>,
     pub threads: Vec<u32>,
 }
 
 impl Held {
-    /// Of the connections that are sought those that move data in the direction in which most do; without any, the sockets
-    /// of datagrams.
+    /// Of the connections that are sought those that move data in the direction in which most do; where none does, the
+    /// sockets of datagrams.
     pub fn find(sought: &Sought, diag: &mut SockDiag) -> Result<Held, Refusal> {
-        let first = sought.find(diag, SockDiag::connections)?;
-        if first.is_empty() {
-            let datagrams = sought.find(diag, SockDiag::datagrams)?;
-            if !datagrams.is_empty() {
-                return Ok(Held::of_datagrams(datagrams));
-            }
-        }
-        let process = match sought {
+        let (first, process) = some(sought, diag)?;
+        let datagrams = sought.find(diag, SockDiag::datagrams)?;
+        let holder_of = |all: &[SocketRecord]| match sought {
             Sought::Process(process) => Some(*process),
-            _ => first.first().and_then(|one| holder(one.inode)),
+            _ => all.first().and_then(|one| holder(one.inode)),
         };
-        let before = times(process);
+        let process = process.or_else(|| holder_of(&datagrams));
+        let before = (times(process), passed());
         std::thread::sleep(LOOK);
         let mut moving = moving(&first, sought.find(diag, SockDiag::connections)?);
+        let passed = passed().zip(before.1);
+        let passed = passed.map_or([0, 0], |(now, before)| {
+            [now[0] - before[0], now[1] - before[1]]
+        });
+        let are_idle = moving.iter().all(|(_, moved)| *moved == [0, 0]);
+        if are_idle && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]) {
+            let process = holder_of(&datagrams);
+            return Ok(Held::of_datagrams(datagrams, passed, process, &before.0));
+        }
         if moving.is_empty() && process.is_none() {
             return Err(
                 "no such connection is open in this network namespace; `ss -tn` lists those that are, and --netns PID looks into another namespace"
@@ -63,47 +72,63 @@ impl Held {
         };
         let moved = |one: &(SocketRecord, [u64; 2])| one.1[role as usize];
         moving.sort_by_key(|one| std::cmp::Reverse(moved(one)));
-        if moving.iter().any(|one| moved(one) > 0) {
+        if !are_idle {
             moving.retain(|one| moved(one) > 0);
         }
         let others = moving.len().saturating_sub(CONNECTIONS);
-        moving.truncate(CONNECTIONS);
-        let process = moving.first().and_then(|(one, _)| holder(one.inode));
-        let process = process.or(match sought {
-            Sought::Process(process) => Some(*process),
-            _ => None,
-        });
+        let sockets = moving.into_iter().map(|(one, _)| one);
+        let sockets: Vec<SocketRecord> = sockets.take(CONNECTIONS).collect();
+        let process = holder_of(&sockets).or(process);
         Ok(Held {
-            sockets: moving.into_iter().map(|(one, _)| one).collect(),
+            sockets,
             others,
             is_tcp: true,
             role,
-            threads: working(&before, &times(process)),
+            threads: working(&before.0, &times(process)),
+            name: process.and_then(programs::name_of),
             process,
         })
     }
 
-    /// These sockets of the program that holds the first of them. The end that has more datagrams to read receives.
-    fn of_datagrams(mut sockets: Vec<SocketRecord>) -> Held {
-        let process = holder(sockets[0].inode);
-        let before = (times(process), datagrams());
-        std::thread::sleep(LOOK);
-        let grown = datagrams().zip(before.1);
-        let grown = grown.map(|(now, before)| [now[0] - before[0], now[1] - before[1]]);
+    /// These sockets, of which the host received and sent so many datagrams.
+    fn of_datagrams(
+        mut sockets: Vec<SocketRecord>,
+        [received, sent]: [i64; 2],
+        process: Option<u32>,
+        before: &BTreeMap<u32, u64>,
+    ) -> Held {
         let others = sockets.len().saturating_sub(CONNECTIONS);
         sockets.truncate(CONNECTIONS);
         Held {
             sockets,
             others,
             is_tcp: false,
-            role: match grown {
-                Some([received, sent]) if received > sent => Role::Receiver,
-                _ => Role::Sender,
+            role: match received > sent {
+                true => Role::Receiver,
+                false => Role::Sender,
             },
             process,
-            threads: working(&before.0, &times(process)),
+            name: process.and_then(programs::name_of),
+            threads: working(before, &times(process)),
         }
     }
+}
+
+/// The connections that are open, and the process that holds the first of them. Short ones are looked for several times.
+fn some(sought: &Sought, diag: &mut SockDiag) -> Result<(Vec<SocketRecord>, Option<u32>), Refusal> {
+    let mut first = Vec::new();
+    for _ in 0..LOOKS {
+        first = sought.find(diag, SockDiag::connections)?;
+        let process = match sought {
+            Sought::Process(process) => Some(*process),
+            _ => first.first().and_then(|one| holder(one.inode)),
+        };
+        if process.is_some() {
+            return Ok((first, process));
+        }
+        std::thread::sleep(LOOK / LOOKS);
+    }
+    Ok((first, None))
 }
 
 /// The connections that are still there, with what they sent and received meanwhile.
@@ -122,7 +147,7 @@ fn moving(before: &[SocketRecord], now: Vec<SocketRecord>) -> Vec<(SocketRecord,
 }
 
 /// Datagrams that this network namespace received and sent so far (`/proc/net/snmp`).
-fn datagrams() -> Option<[i64; 2]> {
+fn passed() -> Option<[i64; 2]> {
     let text = std::fs::read_to_string("/proc/thread-self/net/snmp").ok()?;
     let all = bitcost_probe::protocols::parse(&text);
     Some(["Udp.InDatagrams", "Udp.OutDatagrams"].map(|name| all.get(name).copied().unwrap_or(0)))

@@ -29,6 +29,8 @@ pub struct Foreign {
     pub connections: usize,
     /// Nothing waits to be sent, and the congestion window has room.
     pub spare: Option<f64>,
+    /// Packets wait in the host's queueing discipline, of another kind than that of paced connections (fq).
+    pub queued: Option<f64>,
     /// Less than a segment waits to be sent, while earlier data are not acknowledged, and while none are under way.
     pub held: [Option<f64>; 2],
     /// Received data wait for the program.
@@ -89,7 +91,10 @@ impl Foreign {
         let each_bps = goodput_bps.map(|bps| bps / connections.max(1) as f64);
         Some(match run.conditions.workload.is_datagram() {
             true => found.with_datagrams(own),
-            false => found.with_queues(own).with_segments(own, program, each_bps),
+            false => {
+                let found = found.with_queues(own);
+                found.with_segments(own, program, each_bps)
+            }
         })
     }
 
@@ -127,6 +132,11 @@ impl Foreign {
                 share(|info| Some(is_held(info)? && (1..=FEW).contains(&info.unacked_segments?))),
                 share(|info| Some(is_held(info)? && info.unacked_segments? == 0)),
             ],
+            queued: own.mean(|sample| {
+                let mut own = sample.queues.iter().filter(|queue| queue.node.is_none());
+                let waits = own.any(|queue| queue.kind != "fq" && queue.backlog_packets > 0);
+                Some(f64::from(u8::from(waits)))
+            }),
             unread: waits(|one| one.receive_queue_bytes > 0),
             piles_up: waits(|one| one.receive_queue_bytes >= one.receive_buffer_bytes / 4),
             ..self

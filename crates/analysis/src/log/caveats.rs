@@ -107,6 +107,9 @@ fn of_program(run: &RunView) -> Vec<String> {
         let why = "which program holds the connections is not seen, nor its CPU time; run bitcost as root";
         unseen.push(why.to_owned());
     }
+    if let (Some(why), Some(seconds)) = (&program.ended, run.window_seconds(end.role)) {
+        unseen.push(format!("read for {seconds:.1} s only: {}", harmless(why)));
+    }
     if program.others > 0 {
         let others = counted(program.others, "connection");
         unseen.push(format!("{others} that moved less were not read"));

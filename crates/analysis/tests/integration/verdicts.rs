@@ -656,6 +656,25 @@ fn one_end_of_another_programs_connections_tells_what_it_sees() {
             receives(of, Foreign { dropped, ..none });
             of.is_tcp = false;
         }),
+        (
+            "datagrams dropped while the program waits for a CPU",
+            &|of| {
+                let dropped = Some(0.2);
+                receives(of, Foreign { dropped, ..none });
+                of.receiver = times(0.4, 0.3, 0.0);
+                of.is_tcp = false;
+            }
+        ),
+        ("a queue of the host that is not empty", &|of| {
+            let queued = Some(0.9);
+            sends(of, Foreign { queued, ..none });
+            of.hops = vec![hop("sender eth0", 0.0)];
+        }),
+        ("nothing waits, and the send buffer is full", &|of| {
+            let spare = Some(0.9);
+            sends(of, Foreign { spare, ..none });
+            (of.tcp.unsent, of.tcp.buffer_use) = (Some(0.0), Some(0.98));
+        }),
         ("datagrams that the host gives up", &|of| {
             let given_up = Some(0.2);
             receives(of, Foreign { given_up, ..none });

@@ -80,8 +80,6 @@ fn connections(of: &Connections, sought: &Sought) -> Result<(), Failure> {
     let connection = Connection {
         record: observed.record,
         host: observed.host,
-        time: of.time,
-        interrupted: observed.interrupted,
     };
     let command = connection.clone_command().filter(|_| of.clone);
     let found = connection.execution(&of.out, output::command_line())?;

@@ -91,7 +91,7 @@ fn limiter(connection: &str) -> Value {
 fn program_that_offers_little_is_named_and_its_log_is_an_execution() {
     let (pair, bench) = (Pair::slow(), Bench::new());
     let (done, document) = explained(&bench, &pair.from(0));
-    assert_eq!(document["bottleneck"]["limiter"], "sending_application");
+    assert_eq!(document["bottleneck"]["limiter"], "sender_application");
     assert_eq!(document["bottleneck"]["confidence"], "likely");
     let done = done.with_code(0);
     done.assert_prints("the receiver's end was not read");
@@ -140,7 +140,7 @@ fn reader_that_does_not_read_is_named() {
             }
         },
     );
-    assert_eq!(limiter(&pair.from(1)), "receiving_application");
+    assert_eq!(limiter(&pair.from(1)), "receiver_application");
 }
 
 fn idle_connection_moves_nothing() {
@@ -160,6 +160,7 @@ fn connection_that_ends_is_read_until_then() {
     drop(pair);
     let done = running.finish(PATIENCE).with_code(0);
     done.assert_prints("the connection ended");
+    done.assert_prints("sender's program");
 }
 
 fn what_is_not_there_is_an_error() {
@@ -198,5 +199,5 @@ fn process_is_read_in_its_network_namespace() {
     let done = bench
         .start_program(Path::new("unshare"), &words)
         .finish(PATIENCE);
-    done.with_code(0).assert_prints("sending program");
+    done.with_code(0).assert_prints("sender's program");
 }

@@ -14,6 +14,9 @@ pub struct Program {
     /// Connections of the same request that were not read, since others moved more.
     #[serde(default)]
     pub others: usize,
+    /// Why they were read for less time than requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// Readings in which as many connections waited to be accepted as may, and all readings; absent where it does not
     /// listen.
     #[serde(default, skip_serializing_if = "Option::is_none")]

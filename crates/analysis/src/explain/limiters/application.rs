@@ -91,9 +91,9 @@ pub static CONNECTION_SETUP: LimiterRow = LimiterRow {
     },
 };
 
-pub static SMALL_WRITES: LimiterRow = LimiterRow {
-    name: "small_writes",
-    title: "small writes",
+pub static SMALL_MESSAGES: LimiterRow = LimiterRow {
+    name: "small_messages",
+    title: "small messages",
     remedy: "join what is written: a buffer in the program that sends",
     evidence: "of another program's connections: the sender is on a CPU or waiting for one 75 %, and writes 1 KiB a call at most, or sends as little in a segment",
     suspects: |signals, found| {
@@ -103,14 +103,14 @@ pub static SMALL_WRITES: LimiterRow = LimiterRow {
                 least("sender on a CPU or waiting for one", sender.busy(), BUSY),
                 most_of("bytes of a write or segment", bytes, "B", SMALL),
             ];
-            SMALL_WRITES.suspect(0.82, evidence)
+            SMALL_MESSAGES.suspect(0.82, evidence)
         }));
     },
 };
 
 pub static SOCKET_MEMORY: LimiterRow = LimiterRow {
     name: "socket_memory",
-    title: "memory for sockets",
+    title: "memory limit of sockets",
     remedy: "raise the memory limit of the receiver's control group (memory.max), or net.ipv4.tcp_mem",
     evidence: "of another program's connections: its host was short of memory for received data once a second (`PruneCalled`, `RcvPruned`, `TCPRcvQDrop`, `TCPMemoryPressures`)",
     suspects: |signals, found| {
@@ -124,11 +124,11 @@ pub static SOCKET_MEMORY: LimiterRow = LimiterRow {
     },
 };
 
-pub static SENDING_APPLICATION: LimiterRow = LimiterRow {
-    name: "sending_application",
-    title: "sending program",
+pub static SENDER_APPLICATION: LimiterRow = LimiterRow {
+    name: "sender_application",
+    title: "sender's program",
     remedy: "see what the sending program waits for (its disk, its input, a lock, an answer): the connection takes all that it writes",
-    evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, and a buffer limits at most 25 % of the busy time; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %",
+    evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, a buffer limits at most 25 % of the busy time, and the send buffer is at most 50 % in use; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %",
     suspects: |signals, found| {
         // Without traffic either program may wait for the other.
         let sends = signals.foreign.filter(|of| of.role == Role::Sender);
@@ -145,15 +145,15 @@ pub static SENDING_APPLICATION: LimiterRow = LimiterRow {
                     ),
                 ],
             };
-            let found = SENDING_APPLICATION.suspect(0.72, evidence);
+            let found = SENDER_APPLICATION.suspect(0.72, evidence);
             Some(found.with_detail("it does not offer more").of_change())
         }));
     },
 };
 
-pub static RECEIVING_APPLICATION: LimiterRow = LimiterRow {
-    name: "receiving_application",
-    title: "receiving program",
+pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
+    name: "receiver_application",
+    title: "receiver's program",
     remedy: "see what the receiving program does between its reads (one full thread, its disk, a lock)",
     evidence: "of another program's connections: a quarter of the receive buffer waits for it 50 % of the time; or the sender is limited by the receive window 25 % of its busy time, and that window falls below a quarter of its most",
     suspects: |signals, found| {
@@ -161,7 +161,7 @@ pub static RECEIVING_APPLICATION: LimiterRow = LimiterRow {
             Role::Receiver => {
                 let counter = "a quarter of the receive buffer waiting for the program";
                 let evidence = vec![least(counter, of.piles_up?, MOSTLY)];
-                Some(RECEIVING_APPLICATION.suspect(0.74, evidence).of_change())
+                Some(RECEIVER_APPLICATION.suspect(0.74, evidence).of_change())
             }
             Role::Sender => {
                 let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
@@ -169,24 +169,20 @@ pub static RECEIVING_APPLICATION: LimiterRow = LimiterRow {
                     least(counter, signals.tcp.rwnd_limited?, BUFFER),
                     most("receive window, least of its most", of.dips?, CLOSES),
                 ];
-                Some(RECEIVING_APPLICATION.suspect(0.74, evidence).of_change())
+                Some(RECEIVER_APPLICATION.suspect(0.74, evidence).of_change())
             }
         }));
     },
 };
 
-/// Evidence that the receiving program has no time left, with data that wait for it.
-pub(super) fn has_no_time(signals: &Signals) -> Option<Vec<Evidence>> {
+/// Evidence that the receiving program has no time left, which is given, with data that wait for it.
+pub(super) fn has_no_time(signals: &Signals, no_time: Evidence) -> Option<Vec<Evidence>> {
     let of = signals.foreign.filter(|of| of.role == Role::Receiver)?;
-    let busy = signals.receiver?.busy();
     let waits = match of.dropped.filter(|share| *share >= DROPPED) {
         Some(share) => least(DROPS, share, DROPPED),
         None => least("received data waiting for the program", of.unread?, MOSTLY),
     };
-    Some(vec![
-        waits,
-        least("receiver on a CPU or waiting for one", busy, BUSY),
-    ])
+    Some(vec![waits, no_time])
 }
 
 /// Datagrams for which the receiving socket has no room.
@@ -203,7 +199,7 @@ pub(super) fn gives_up(signals: &Signals, row: &'static LimiterRow) -> Option<Ca
     let share = signals.foreign?.given_up?;
     let counter = "fragments whose datagram the host gave up (IpReasmFails)";
     let found = row.suspect(0.9, vec![least(counter, share, DROPPED)]);
-    let found = found.with_detail("no room to put them together");
+    let found = found.with_detail("too little memory for their reassembly");
     let remedy = "raise net.ipv4.ipfrag_high_thresh, or send datagrams that fit the MTU";
     Some(found.with_remedy(remedy).of_change())
 }
@@ -252,6 +248,15 @@ pub(super) fn arrives_late(signals: &Signals, row: &'static LimiterRow) -> Optio
     Some(row.suspect(0.58, evidence).of_change())
 }
 
+/// A queue of this host that is not empty for most of the time.
+pub(super) fn waits_here(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
+    let of = signals.foreign.filter(|of| of.role == Role::Sender)?;
+    let hop = signals.hops.iter().find(|hop| hop.is_own)?;
+    let counter = format!("packets waiting in {} at {}", hop.kind, hop.name);
+    let found = row.suspect(0.6, vec![least(counter, of.queued?, MOSTLY)]);
+    Some(found.at(format!("at {}", hop.name)).of_change())
+}
+
 /// A rate that the program itself set for its connection.
 pub(super) fn is_capped(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
     let share = signals.foreign?.of_cap?;
@@ -272,6 +277,7 @@ fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
     Some(vec![
         least(SPARE, of.spare?, MOSTLY),
         most(counter, buffers, BUFFER),
+        most("send buffer in use", tcp.buffer_use.unwrap_or(0.0), MOSTLY),
     ])
 }
 

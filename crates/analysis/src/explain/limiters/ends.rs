@@ -68,13 +68,13 @@ pub static RECEIVER_CPU: LimiterRow = LimiterRow {
             true => busy.clone(),
             false => least("receiver waiting for a CPU", receiver.wait, CONTENDED),
         };
-        let overflows = at_socket(signals, no_time);
+        let overflows = at_socket(signals, no_time.clone());
         let overflows = overflows.map(|evidence| RECEIVER_CPU.suspect(0.9, evidence).of_change());
         let full = receiving(signals).map(|mut evidence| {
             evidence.push(busy);
             RECEIVER_CPU.suspect(0.75, evidence)
         });
-        let foreign = has_no_time(signals);
+        let foreign = has_no_time(signals, no_time);
         let foreign = foreign.map(|evidence| RECEIVER_CPU.suspect(0.91, evidence).of_change());
         let alone = overflows.into_iter().chain(full).chain(foreign);
         found.extend(alone.map(|found| waiting(signals, Role::Receiver, found)));

@@ -55,10 +55,10 @@ pub static LIMITERS: [&LimiterRow; 31] = [
     &application::NAGLE,
     &application::ACCEPT_QUEUE,
     &application::CONNECTION_SETUP,
-    &application::SMALL_WRITES,
+    &application::SMALL_MESSAGES,
     &application::SOCKET_MEMORY,
-    &application::SENDING_APPLICATION,
-    &application::RECEIVING_APPLICATION,
+    &application::SENDER_APPLICATION,
+    &application::RECEIVER_APPLICATION,
     &UNKNOWN,
 ];
 

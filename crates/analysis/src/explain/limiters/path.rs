@@ -1,5 +1,6 @@
 //! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
+use super::application::waits_here;
 use super::evidence::{AT_WORK, SHARED, keeps_rate, least, least_of, most, most_of};
 use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
@@ -23,6 +24,7 @@ pub static RATE: LimiterRow = LimiterRow {
         found.extend(signals.hops.iter().filter_map(|hop| filled(signals, hop)));
         found.extend(stands(signals));
         found.extend(paces(signals));
+        found.extend(waits_here(signals, &RATE));
     },
 };
 
