@@ -43,6 +43,8 @@ pub struct Own {
     pub server: String,
     pub beside: String,
     pub cure_words: Vec<String>,
+    /// The namespace and the connection of its own programs, as in `foreign.toml`.
+    pub foreign: [String; 2],
 }
 
 /// The file of this name.

@@ -1,7 +1,9 @@
 //! `cargo xtask cases`: public cases of slow transfers, each rebuilt in network namespaces by its `up.sh`, `cure.sh` and `down.sh`: what
-//! `bitcost test` says of the same traffic, and what its remedies bring, compared with the cure.
+//! `bitcost test` says of the same traffic, and what its remedies bring, compared with the cure; or what `bitcost explain` says of the
+//! case's own programs.
 
 mod case;
+mod foreign;
 mod stand;
 mod table;
 
@@ -32,6 +34,9 @@ pub struct Arguments {
     /// The folder for a line of JSON for each case
     #[arg(long, value_name = "FOLDER", default_value = "target/cases")]
     out: PathBuf,
+    /// Explain the programs of each case while they run, instead of testing
+    #[arg(long)]
+    foreign: bool,
     /// Run nothing, and print the table of what this folder has
     #[arg(long, value_name = "FOLDER", conflicts_with = "folder")]
     table: Option<PathBuf>,
@@ -40,7 +45,10 @@ pub struct Arguments {
 /// Runs the cases and prints their table.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let out = arguments.table.as_ref().unwrap_or(&arguments.out);
-    let file = out.join("cases.jsonl");
+    let file = out.join(match arguments.foreign {
+        true => "foreign.jsonl",
+        false => "cases.jsonl",
+    });
     if let Some(folder) = &arguments.folder {
         let is_root = bitcost_sys::process::effective_uid() == 0;
         ensure!(is_root, "root alone builds the hosts of cases");
@@ -56,7 +64,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             let mut row = Row::default();
             (row.case, row.test) = (case, own.test.clone());
             row.cure_words.clone_from(&own.cure_words);
-            let tested = tested(&mut row, &own, &field);
+            let tested = match arguments.foreign {
+                true => foreign::explained(&mut row, &own, &field),
+                false => tested(&mut row, &own, &field),
+            };
             row.failed = tested.map_or_else(|error| format!("{error:#}"), |()| String::new());
             field.go_on()?;
             append(&file, &row)?;

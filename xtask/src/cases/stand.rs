@@ -87,9 +87,10 @@ impl Drop for Group {
 }
 
 impl<'a> Stand<'a> {
-    pub fn up(own: &'a Own, field: &'a Field) -> Result<Stand<'a>> {
+    /// The case alone, without the service.
+    pub fn bare(own: &'a Own, field: &'a Field) -> Result<Stand<'a>> {
         field.go_on()?;
-        let mut stand = Stand {
+        let stand = Stand {
             own,
             field,
             place: tempfile::tempdir()?,
@@ -97,6 +98,11 @@ impl<'a> Stand<'a> {
         };
         stand.script("down")?;
         stand.script("up")?;
+        Ok(stand)
+    }
+
+    pub fn up(own: &'a Own, field: &'a Field) -> Result<Stand<'a>> {
+        let mut stand = Stand::bare(own, field)?;
         let address = own.test.split(' ').nth(1).unwrap_or_default();
         let words = format!("serve {address} --state service --allow-settings sysctl,offloads");
         let mut serve = stand.bitcost("b", &own.server, &words);
@@ -153,6 +159,22 @@ impl<'a> Stand<'a> {
             );
             output(&mut self.shell(&shell)).map(drop)
         })
+    }
+
+    /// Runs the programs of the case for some seconds, and bitcost with these words in a namespace some seconds after they began.
+    pub fn explain(&self, run: u32, before: u64, (namespace, words): (&str, &str)) -> Result<()> {
+        let traffic = format!("cd '{{folder}}'; exec ./traffic.sh {{P}} {run}");
+        let programs = Group::start(self.shell(&traffic).stdout(Stdio::null()))?;
+        thread::sleep(Duration::from_secs(before));
+        let explained = output(&mut self.bitcost(namespace, "", words)).map(drop);
+        drop(programs);
+        self.field.go_on()?;
+        explained
+    }
+
+    /// The document of the only log in a folder.
+    pub fn shown(&self, folder: &str) -> Result<String> {
+        output(&mut self.bitcost("a", "", &format!("show {folder}/* --json")))
     }
 
     /// The document of a test with these words and its seconds, by the service's link instead of its address, beside what

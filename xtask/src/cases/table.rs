@@ -115,6 +115,7 @@ impl Row {
             Some(true) => "useful",
             Some(false) => "no",
             None if self.case.is_control() => "healthy",
+            None if self.measured.is_empty() => "not tried",
             None => "the cure has no effect",
         };
         let (limiter, confidence) = (self.text("limiter"), self.text("confidence"));
