@@ -25,6 +25,9 @@ const MOSTLY: f64 = 0.5;
 /// The most bytes of a small write.
 const SMALL: f64 = 1024.0;
 
+/// A full send buffer takes data again when a third of it is free.
+const NOT_FULL: f64 = 2.0 / 3.0;
+
 /// Share of the busy time up to which a buffer does not limit.
 const BUFFER: f64 = 0.25;
 
@@ -128,7 +131,7 @@ pub static SENDER_APPLICATION: LimiterRow = LimiterRow {
     name: "sender_application",
     title: "sender's program",
     remedy: "see what the sending program waits for (its disk, its input, a lock, an answer): the connection takes all that it writes",
-    evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, a buffer limits at most 25 % of the busy time, and the send buffer is at most 50 % in use; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %",
+    evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, a buffer limits at most 25 % of the busy time, and the send buffer is at most 67 % in use; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %",
     suspects: |signals, found| {
         // Without traffic either program may wait for the other.
         let sends = signals.foreign.filter(|of| of.role == Role::Sender);
@@ -277,7 +280,11 @@ fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
     Some(vec![
         least(SPARE, of.spare?, MOSTLY),
         most(counter, buffers, BUFFER),
-        most("send buffer in use", tcp.buffer_use.unwrap_or(0.0), MOSTLY),
+        most(
+            "send buffer in use",
+            tcp.buffer_use.unwrap_or(0.0),
+            NOT_FULL,
+        ),
     ])
 }
 
