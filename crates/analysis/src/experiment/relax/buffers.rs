@@ -1,5 +1,7 @@
 //! Buffers of sockets: those that hold the path back, and smaller ones that fill packets.
 
+use bitcost_model::record::Role;
+
 use crate::experiment::base::Base;
 use crate::experiment::buffer::{Buffer, RECEIVE, SEND};
 use crate::experiment::change::{How, Offer, cannot, host, program, refused};
@@ -60,10 +62,15 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
             ..program(label, &[(buffer.setting, "auto")], keep)
         }));
     }
-    let most = |name| -> Option<u64> {
-        let text = base.sysctl(buffer.end, name)?;
+    let at = |end, name| -> Option<u64> {
+        let text = base.sysctl(end, name)?;
         text.split_whitespace().last()?.parse().ok()
     };
+    let most = |name| at(buffer.end, name);
+    // What one setting makes of both buffers at both hosts lowers none of them.
+    let ends = [Role::Sender, Role::Receiver];
+    let both = ends.map(|end| [&RECEIVE, &SEND].map(|one| at(end, one.tuned)));
+    let least = both.concat().into_iter().flatten().max().unwrap_or(0);
     let [tuned, most] = [buffer.tuned, buffer.most].map(most);
     for bytes in TIMES.map(|times| rounded((fills * times).min(MOST_BYTES))) {
         let is_over = |most: Option<u64>| most.is_some_and(|most| bytes > most);
@@ -81,6 +88,8 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
                 false => Ok(program(label, &[(buffer.setting, &typed)], keep)),
             });
         } else if is_over(tuned) {
+            let bytes = bytes.max(least);
+            let typed = bytes.to_string();
             let sysctl = buffer.tuned.rsplit('.').next().unwrap_or(buffer.tuned);
             let label = format!("{sysctl} max {}", size(bytes));
             let [receive, send] = [&RECEIVE, &SEND]
@@ -89,5 +98,6 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
             offers.push(Ok(host(label, &[("tcp_buffers", &typed)], command)));
         }
     }
+    offers.dedup();
     offers
 }
