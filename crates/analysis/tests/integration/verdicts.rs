@@ -695,17 +695,18 @@ fn thin_evidence_is_unknown_and_says_what_was_closest() {
 }
 
 #[test]
-fn the_table_of_limiters_is_the_one_of_the_method() {
-    let limiters = LIMITERS.iter().filter(|row| !row.evidence.is_empty());
-    let rows = limiters.map(|row| format!("| {} | {} |\n", row.title, row.evidence));
-    let rows: String = rows.collect();
-    let method = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/method/bottleneck.md"
-    );
-    let method = std::fs::read_to_string(method).expect("bottleneck.md");
-    assert!(
-        method.contains(&format!("| verdict | evidence |\n|---|---|\n{rows}\n")),
-        "docs/method/bottleneck.md must have these rows:\n{rows}"
-    );
+fn the_tables_of_limiters_are_those_of_the_method() {
+    for (page, is_of_others) in [("bottleneck.md", false), ("connections.md", true)] {
+        let limiters = LIMITERS.iter().filter(|row| !row.evidence.is_empty());
+        let limiters =
+            limiters.filter(|row| row.evidence.starts_with("of another program's") == is_of_others);
+        let rows = limiters.map(|row| format!("| {} | {} |\n", row.title, row.evidence));
+        let rows: String = rows.collect();
+        let path = format!("{}/../../docs/method/{page}", env!("CARGO_MANIFEST_DIR"));
+        let method = std::fs::read_to_string(path).expect(page);
+        assert!(
+            method.contains(&format!("| verdict | evidence |\n|---|---|\n{rows}\n")),
+            "docs/method/{page} must have these rows:\n{rows}"
+        );
+    }
 }
