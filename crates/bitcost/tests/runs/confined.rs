@@ -143,7 +143,8 @@ fn ended(client: &mut AgentProcess, mut send: impl FnMut()) -> String {
         stop_ns: at(20_100),
     }));
     loop {
-        for _ in 0..100 {
+        let renewed = Instant::now();
+        while renewed.elapsed() < Duration::from_millis(100) {
             send();
         }
         client.send(&ToAgent::Renew);
