@@ -100,16 +100,13 @@ fn headline(run: &RunView, place: &str) -> String {
 
 /// `iperf3 (77), 10.0.0.1:40000 to 10.0.0.2:5201, 5 s`, of another program's connections.
 fn of_program(run: &RunView) -> Option<String> {
-    let ends = [run.sender, run.receiver].into_iter();
-    let (role, program) = ends
-        .filter_map(|end| Some((end.role, end.program.as_deref()?)))
-        .next()?;
+    let (end, program) = run.program()?;
     let name = program.name.as_deref().map_or(
         "a program that this user may not look at".to_owned(),
         harmless,
     );
     let pid = program.pid.map_or(String::new(), |pid| format!(" ({pid})"));
-    let way = match role {
+    let way = match end.role {
         Role::Sender => "to",
         Role::Receiver => "from",
     };
@@ -121,11 +118,10 @@ fn of_program(run: &RunView) -> Option<String> {
             format!("{count} {way} {} and others", harmless(peer))
         }
     };
-    let seconds = run.window_seconds(role).map_or(0.0, |seconds| seconds);
-    Some(format!(
-        "{name}{pid}, {connections}, {} s",
-        number::plain(seconds)
-    ))
+    let mut words = vec![format!("{name}{pid}"), connections];
+    let seconds = run.window_seconds(end.role);
+    words.extend(seconds.map(|seconds| format!("{} s", number::plain(seconds))));
+    Some(words.join(", "))
 }
 
 fn share(run: &RunView, name: &str, words: &str) -> Option<String> {

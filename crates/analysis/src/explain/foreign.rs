@@ -70,7 +70,8 @@ impl Foreign {
         ends: &[Series; 2],
         goodput_bps: Option<f64>,
     ) -> Option<Foreign> {
-        let (role, program) = program(run)?;
+        let (end, program) = run.program()?;
+        let role = end.role;
         let own = &ends[role as usize];
         let connections = program.connections.len();
         let grown = |names: &[&str]| own.edges()?.grown(names);
@@ -193,13 +194,6 @@ impl Foreign {
             ..self
         }
     }
-}
-
-/// The program whose connections a run is, and the end that it is.
-fn program<'a>(run: &RunView<'a>) -> Option<(Role, &'a Program)> {
-    let programs = run.ends().into_iter();
-    let mut programs = programs.filter_map(|end| Some((end.role, end.program.as_deref()?)));
-    programs.next()
 }
 
 /// Whether less than a segment waits to be sent.

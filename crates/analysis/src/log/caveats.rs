@@ -94,9 +94,7 @@ fn of_iperf3(run: &RunView) -> Option<String> {
 
 /// What is not seen of connections that another program holds.
 fn of_program(run: &RunView) -> Vec<String> {
-    let ends = [run.sender, run.receiver].into_iter();
-    let mut programs = ends.filter_map(|end| Some((end, end.program.as_deref()?)));
-    let Some((end, program)) = programs.next() else {
+    let Some((end, program)) = run.program() else {
         return Vec::new();
     };
     let other = end.role.other().name();

@@ -21,7 +21,7 @@ pub fn reason(run: &RunView) -> Option<String> {
     reasons.extend(parts.iter().filter_map(segment_size));
     reasons.extend(parts.iter().filter_map(counts));
     // Of another program's connections it is a result.
-    if run.ends().iter().all(|end| end.program.is_none()) {
+    if run.program().is_none() {
         reasons.extend(nothing(run.sender, run.receiver));
     }
     reasons.extend(parts.iter().flat_map(contradictions));

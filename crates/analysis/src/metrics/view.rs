@@ -1,7 +1,7 @@
 //! One run as the metrics see it, with the counts and windows that every formula divides by.
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::record::{Counts, EndpointRecord, Role};
+use bitcost_model::record::{Counts, EndpointRecord, Program, Role};
 use bitcost_model::units::KIB;
 
 /// The records of both endpoints of one run, with the facts that the formulas need.
@@ -37,6 +37,12 @@ impl<'a> RunView<'a> {
     pub fn is_read(&self, role: Role) -> bool {
         let (end, other) = (self.end(role), self.end(role.other()));
         end.iperf3.is_none() && (end.program.is_some() || other.program.is_none())
+    }
+
+    /// The end that was read of another program's connections, and the program; absent of bitcost's own traffic.
+    pub fn program(&self) -> Option<(&'a EndpointRecord, &'a Program)> {
+        let mut ends = self.ends().into_iter();
+        ends.find_map(|end| Some((end, end.program.as_deref()?)))
     }
 
     /// True if an iperf3 server played one of the endpoints.

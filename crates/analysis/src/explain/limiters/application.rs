@@ -16,6 +16,8 @@ const DROPS: &str = "datagrams that the receiving socket dropped";
 
 const SPARE: &str = "nothing waiting to be sent, with room in the congestion window";
 
+const UNREAD: &str = "received data waiting for the program";
+
 /// A thread that is on a CPU or waiting for one for this share has no time left.
 const BUSY: f64 = crate::metrics::FULL;
 
@@ -183,7 +185,7 @@ pub(super) fn has_no_time(signals: &Signals, no_time: Evidence) -> Option<Vec<Ev
     let of = signals.foreign.filter(|of| of.role == Role::Receiver)?;
     let waits = match of.dropped.filter(|share| *share >= DROPPED) {
         Some(share) => least(DROPS, share, DROPPED),
-        None => least("received data waiting for the program", of.unread?, MOSTLY),
+        None => least(UNREAD, of.unread?, MOSTLY),
     };
     Some(vec![waits, no_time])
 }
@@ -218,11 +220,7 @@ pub(super) fn in_turns(signals: &Signals, row: &'static LimiterRow) -> Option<Ca
     ];
     evidence.extend(match of.role {
         Role::Sender => offers_little(signals, &of)?,
-        Role::Receiver => vec![most(
-            "received data waiting for the program",
-            of.unread?,
-            MOSTLY,
-        )],
+        Role::Receiver => vec![most(UNREAD, of.unread?, MOSTLY)],
     });
     let found = row.suspect(0.75, evidence).of_change();
     Some(found.with_detail("one request at a time: each waits for the answer to the one before"))
@@ -237,7 +235,7 @@ pub(super) fn window_is_full(signals: &Signals, row: &'static LimiterRow) -> Opt
             of.window_use?,
             FULL,
         ),
-        most("received data waiting for the program", of.unread?, MOSTLY),
+        most(UNREAD, of.unread?, MOSTLY),
     ];
     Some(row.suspect(0.66, evidence).of_change())
 }
