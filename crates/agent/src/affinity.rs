@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use bitcost_model::cpu_list::show_cpu_list;
 use bitcost_model::protocol::Part;
 use bitcost_model::record::InEffect;
-use bitcost_sys::thread::{allowed_cpus, pin_to};
+use bitcost_probe::cores;
+use bitcost_sys::thread::pin_to;
 
 /// The CPUs that a part asks for its thread number `index` of `count`; empty: any. They are assigned in
 /// turn, so that each thread has at least one and none is left over. A part that names none uses those
@@ -24,22 +25,18 @@ pub fn apply(cpus: &[u32]) -> Result<Vec<u32>, String> {
     if cpus.is_empty() {
         return Ok(Vec::new());
     }
-    let possible = allowed_cpus().map_err(|error| format!("which CPUs may be used: {error}"))?;
-    if let Some(missing) = cpus.iter().find(|cpu| !possible.contains(cpu)) {
-        return Err(format!(
-            "CPU {missing} does not exist here or may not be used; allowed: {}",
-            show_cpu_list(&possible).replace(',', ", ")
-        ));
-    }
+    let sets = cores::of_this_host();
+    sets.check(cpus).map_err(|error| error.to_string())?;
     let mut asked = cpus.to_vec();
     asked.sort_unstable();
-    let pinned = pin_to(&asked).map_err(|error| format!("run on CPUs {asked:?}: {error}"))?;
-    if pinned == asked {
-        Ok(pinned)
-    } else {
-        Err(format!(
-            "requested CPUs {asked:?}, but the kernel allows {pinned:?}"
-        ))
+    let list = show_cpu_list(&asked);
+    let pinned = pin_to(&asked).map_err(|error| format!("run on CPUs {list}: {error}"))?;
+    match pinned == asked {
+        true => Ok(pinned),
+        false => Err(format!(
+            "requested CPUs {list}, but the kernel allows {}",
+            show_cpu_list(&pinned)
+        )),
     }
 }
 

@@ -4,7 +4,7 @@ use bitcost_host::{journal, recovery};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use bitcost_model::{Invalid, Unavailable};
-use bitcost_probe::cores::separate;
+use bitcost_probe::cores;
 use bitcost_sys::thread::allowed_cpus;
 
 pub const ONE_CPU: &str = "only one CPU may be used: both endpoints share it, and their CPU time cannot be attributed to one of them";
@@ -16,23 +16,17 @@ pub fn check_restored() -> Result<(), Unavailable> {
 
 /// Checks that the CPUs that a run on this machine requests exist and may be used.
 pub fn check_cpus(conditions: &Conditions) -> Result<(), Invalid> {
-    let allowed = allowed_cpus().unwrap_or_default();
+    let sets = cores::of_this_host();
     let roles = [Role::Sender, Role::Receiver];
     let all = [conditions].into_iter().chain(&conditions.background);
     for (role, part) in all.flat_map(|part| roles.map(|role| (role, part))) {
-        let cpus = &part.places.end(role).cpus;
-        if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-            let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-            let (list, role) = (list.join(", "), role.name());
-            return Err(Invalid(format!(
-                "{role}_cpus: CPU {cpu} does not exist here or may not be used; allowed: {list}"
-            )));
-        }
+        let checked = sets.check(&part.places.end(role).cpus);
+        checked.map_err(|Invalid(why)| Invalid(format!("{}_cpus: {why}", role.name())))?;
     }
     Ok(())
 }
 
 /// One CPU of this machine for the sender and one for the receiver; absent if only one may be used.
 pub fn separate_cpus() -> Option<(u32, u32)> {
-    separate(&allowed_cpus().unwrap_or_default())
+    cores::separate(&allowed_cpus().unwrap_or_default())
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bitcost_model::cpu_list::show_cpu_list;
 use bitcost_model::host_settings::{Flavour, Stress};
 use bitcost_sys::thread::{allowed_cpus, cpu_time_ns, pin_to, thread_id};
 
@@ -52,7 +53,8 @@ pub fn keep_busy(stress: &Stress) -> Result<Stressed, HostError> {
     let allowed = allowed_cpus().map_err(|error| failed(&error))?;
     if let Some(cpu) = stress.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         return Err(failed(&format!(
-            "CPU {cpu} does not exist or is not allowed; allowed: {allowed:?}"
+            "CPU {cpu} does not exist or is not allowed; allowed: {}",
+            show_cpu_list(&allowed)
         )));
     }
     let cpus = if stress.cpus.is_empty() {

@@ -5,6 +5,8 @@
 //! meaning. Counters that the kernel keeps in 32 bits are `u32` here, and continue from 0 when they
 //! are full (`wrapping_sub`).
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +88,22 @@ pub struct Queue {
     /// The rate that it is set to, in bit/s; absent where it has none, or where that is not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<u64>,
+}
+
+/// The card of an interface, and its place in the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Card {
+    pub driver: String,
+    /// Its address on its bus, such as `0000:18:00.0`.
+    pub address: String,
+    /// The NUMA node that it is attached to; absent where the machine has one node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+    /// The CPUs of that node, as the kernel lists them: `0-63,128-191`; empty where the kernel does not tell.
+    pub near_cpus: String,
+    /// The CPUs that each of its interrupts may reach, by the interrupt's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub interrupts: BTreeMap<String, String>,
 }
 
 /// A number of packets, of their segments on the wire, and of their bytes with all headers.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::harmless;
+use crate::cpu_list::show_cpu_list;
+use crate::{Invalid, harmless};
 
 /// The sysctls that affect measurements, by dotted name (kernel doc: admin-guide/sysctl,
 /// networking/ip-sysctl).
@@ -55,6 +56,51 @@ pub const SYSCTLS: &[&str] = &[
     "vm.zone_reclaim_mode",
 ];
 
+/// The CPUs of a machine, in order. A list that the kernel does not report is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CpuSets {
+    pub online: Vec<u32>,
+    /// Those that the machine has and does not use.
+    pub offline: Vec<u32>,
+    /// Those to which the scheduler moves no thread: one must be pinned there.
+    pub isolated: Vec<u32>,
+    /// Those of each NUMA node.
+    pub nodes: BTreeMap<u32, Vec<u32>>,
+    /// Those to which the scheduler may move this process.
+    pub allowed: Vec<u32>,
+}
+
+impl CpuSets {
+    /// Checks that this process may pin threads to these CPUs.
+    ///
+    /// # Errors
+    /// The first to which it may not, why, and which there are.
+    pub fn check(&self, cpus: &[u32]) -> Result<(), Invalid> {
+        let is_usable = |cpu: &u32| self.allowed.contains(cpu) || self.isolated.contains(cpu);
+        let Some(cpu) = cpus.iter().find(|cpu| !is_usable(cpu)) else {
+            return Ok(());
+        };
+        let (why, others) = match () {
+            () if self.offline.contains(cpu) => ("is offline; online", &self.online),
+            () if self.online.contains(cpu) => (
+                "may not be used by this process, because of taskset or the cpuset of its control group; allowed",
+                &self.allowed,
+            ),
+            () => ("does not exist here; online", &self.online),
+        };
+        let others = show_cpu_list(others);
+        Err(Invalid(format!("CPU {cpu} {why}: {others}")))
+    }
+
+    /// The node of a CPU; absent where there is only one.
+    pub fn node_of(&self, cpu: u32) -> Option<u32> {
+        let mut nodes = self.nodes.iter().filter(|_| self.nodes.len() > 1);
+        nodes
+            .find(|(_, cpus)| cpus.contains(&cpu))
+            .map(|(node, _)| *node)
+    }
+}
+
 /// A network interface at the time of its description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceDescription {
@@ -99,6 +145,9 @@ pub struct HostDescription {
     pub cpu_model: Option<String>,
     /// Online CPUs by number.
     pub cpus: Vec<u32>,
+    /// Those to which the scheduler moves no thread (`isolcpus`, isolated partitions of control groups).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub isolated_cpus: Vec<u32>,
     /// CPU frequency governor; absent where there is none.
     pub governor: Option<String>,
     /// Memory in KiB.
@@ -133,8 +182,12 @@ impl HostDescription {
                 "CPUs",
                 Some(match self.cpus.iter().copied().eq(0..cpus) {
                     true => cpus.to_string(),
-                    false => format!("{cpus} ({:?})", self.cpus),
+                    false => format!("{cpus} ({})", show_cpu_list(&self.cpus)),
                 }),
+            ),
+            (
+                "isolated CPUs",
+                Some(show_cpu_list(&self.isolated_cpus)).filter(|list| !list.is_empty()),
             ),
             ("governor", self.governor.clone()),
             ("bitcost version", Some(self.bitcost_version.clone())),

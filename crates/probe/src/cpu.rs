@@ -1,5 +1,6 @@
 //! Each CPU's times from `/proc/stat` (kernel doc: filesystems/proc, 1.7).
 
+use bitcost_model::cpu_list::CPUS_MOST;
 use bitcost_model::record::CpuTicks;
 
 use crate::read::Kept;
@@ -36,7 +37,7 @@ pub fn ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
 
-/// The per-CPU lines of `/proc/stat`; lines that cannot be parsed are left out.
+/// The per-CPU lines of `/proc/stat`, of the first [`CPUS_MOST`]; lines that cannot be parsed are left out.
 ///
 /// The kernel counts guest and guest_nice in user and nice as well, so the last two fields are not
 /// added.
@@ -44,6 +45,7 @@ pub fn parse(text: &str) -> Vec<CpuTicks> {
     text.lines()
         .take_while(|line| line.starts_with("cpu"))
         .filter_map(parse_line)
+        .take(CPUS_MOST)
         .collect()
 }
 

@@ -1,10 +1,10 @@
 //! The facts of a host: kernel, CPUs, memory, and the sysctls that affect measurements.
 
-use bitcost_model::cpu_list::parse_cpu_list;
 use std::collections::BTreeMap;
 
-use bitcost_model::machine::{DeviceDescription, HostDescription, SYSCTLS};
+use bitcost_model::machine::{CpuSets, DeviceDescription, HostDescription, SYSCTLS};
 
+use crate::cores;
 use crate::read;
 
 /// This host, seen from the calling thread's namespaces, without its device.
@@ -12,7 +12,11 @@ pub fn describe() -> HostDescription {
     let name = rustix::system::uname();
     let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let cpu_info = read::text("/proc/cpuinfo").unwrap_or_default();
-    let cpus = cpus();
+    let CpuSets {
+        online: cpus,
+        isolated: isolated_cpus,
+        ..
+    } = cores::of_this_host();
     HostDescription {
         kernel: format!("{} {}", word(name.release()), word(name.version())),
         kernel_command_line: read::text("/proc/cmdline"),
@@ -23,6 +27,7 @@ pub fn describe() -> HostDescription {
         cpu_model: cpu_model(&cpu_info),
         governor: governor(&cpus),
         cpus,
+        isolated_cpus,
         memory_kib: read::text("/proc/meminfo").and_then(|text| memory_kib(&text)),
         device: DeviceDescription::default(),
         sysctls: sysctls(),
@@ -57,16 +62,6 @@ pub fn sysctl(name: &str) -> Option<String> {
 /// The identifier of the present boot; absent if the kernel does not report it.
 pub fn boot_id() -> Option<String> {
     read::text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
-}
-
-pub fn cpus() -> Vec<u32> {
-    let online =
-        read::text("/sys/devices/system/cpu/online").and_then(|text| parse_cpu_list(&text));
-    online.unwrap_or_else(|| {
-        let stat = read::text("/proc/stat").unwrap_or_default();
-        let cpu = |line: &str| line.strip_prefix("cpu")?.split(' ').next()?.parse().ok();
-        stat.lines().filter_map(cpu).collect()
-    })
 }
 
 /// The governor of all CPUs; if they differ, each that is in use.

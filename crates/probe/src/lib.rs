@@ -3,6 +3,7 @@
 //! What a host does not report is absent: readers return `None` or an empty list, never an error
 //! and never 0.
 
+pub mod card;
 pub mod constants;
 pub mod core_to_core;
 pub mod cores;

@@ -3,6 +3,7 @@
 //! Lines of hexadecimal columns without names; later kernels append some.
 
 use bitcost_model::counters::Softnet;
+use bitcost_model::cpu_list::CPUS_MOST;
 
 use crate::read::Kept;
 use crate::source::{Source, Target, source};
@@ -17,11 +18,12 @@ pub fn open(_target: &Target) -> Option<Source> {
     source(move |sample, _| sample.softnet = file.text().map(parse).unwrap_or_default())
 }
 
-/// A line for each online CPU; lines that cannot be parsed are left out.
+/// A line for each online CPU, of which the first [`CPUS_MOST`] are read; lines that cannot be parsed are left out.
 pub fn parse(text: &str) -> Vec<Softnet> {
     text.lines()
         .enumerate()
         .filter_map(|(number, line)| parse_line(number, line))
+        .take(CPUS_MOST)
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! The ethtool ioctl, for what netlink does not report: the driver's name and its firmware.
+//! The ethtool ioctl, for what netlink does not report: the driver's name, its firmware, where its hardware is.
 
 use std::ffi::CStr;
 use std::io;
@@ -32,6 +32,8 @@ pub struct Driver {
     pub name: Option<String>,
     /// The version of the device's firmware; `None` when it has none, and with some virtual devices.
     pub firmware: Option<String>,
+    /// The address of its hardware on the bus that it is on, such as `0000:18:00.0`; `None` for a virtual device.
+    pub address: Option<String>,
 }
 
 /// The driver of `device` in the caller's network namespace (ETHTOOL_GDRVINFO).
@@ -74,5 +76,6 @@ pub fn driver(device: &str) -> io::Result<Driver> {
     Ok(Driver {
         name: word(&info.driver),
         firmware: word(&info.firmware_version),
+        address: word(&info.bus_info),
     })
 }

@@ -37,7 +37,7 @@ impl Profiler {
     /// Opens the sampling of every CPU that is online: by its cycles where each of them counts them,
     /// else by the kernel's timer.
     pub fn open() -> Result<Profiler, Refusal> {
-        let numbers = bitcost_probe::host::cpus();
+        let numbers = bitcost_probe::cores::of_this_host().online;
         let all = |trigger| -> std::io::Result<Vec<_>> {
             let open = |cpu: &u32| Ok((*cpu, CpuSamples::open(*cpu, trigger, RATE_HZ)?));
             numbers.iter().map(open).collect()

@@ -5,7 +5,7 @@
 //! other, so the time is attributed by where the receive side of the network ran.
 
 use bitcost_model::Unavailable;
-use bitcost_model::cpu_list::show_cpu_list;
+use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_model::host_settings::HostSetting;
 use bitcost_model::record::{EndpointRecord, RECEIVE_CPUS, Role, ThreadKind};
 
@@ -348,7 +348,7 @@ pub fn wire_load(run: &RunView, role: Role) -> Option<WireLoad> {
 fn receives_there(end: &EndpointRecord) -> bool {
     let mut cpus = end.pinned_cpus.clone();
     cpus.sort_unstable();
-    !cpus.is_empty() && actual(end, RECEIVE_CPUS) == Some(&show_cpu_list(&cpus))
+    !cpus.is_empty() && actual(end, RECEIVE_CPUS).and_then(parse_cpu_list) == Some(cpus)
 }
 
 struct OwnCpus {

@@ -9,6 +9,7 @@ mod documented;
 mod executions;
 mod figures;
 mod ledger;
+mod many_cpus;
 mod parts;
 mod profile;
 mod prove;

@@ -1,11 +1,14 @@
 //! `bitcost host`: the settings of this host shown, and restored after an interrupted run.
 
+mod hardware;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_host::recovery::{Found, Recovered, found, recover};
 use bitcost_host::{KNOBS, Knob, Outcome, journal};
+use bitcost_probe::cores;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -13,7 +16,7 @@ use crate::output;
 
 #[derive(clap::Subcommand)]
 pub enum Action {
-    /// Print the value of every setting, and the changes that are not restored yet
+    /// Print CPUs, cards, the value of every setting, and the changes that are not restored yet
     Show {
         /// Print one JSON document
         #[arg(short = 'J', long)]
@@ -73,7 +76,12 @@ fn document() -> Result<Value, Failure> {
             "unread": contents.unread,
         })
     });
-    Ok(json!({ "settings": settings, "journals": journals.collect::<Vec<_>>() }))
+    Ok(json!({
+        "cpus": cores::of_this_host(),
+        "cards": hardware::cards(),
+        "settings": settings,
+        "journals": journals.collect::<Vec<_>>(),
+    }))
 }
 
 fn journals() -> Result<Vec<Found>, Failure> {
@@ -81,22 +89,12 @@ fn journals() -> Result<Vec<Found>, Failure> {
 }
 
 fn text() -> Result<String, Failure> {
-    let mut text = String::new();
+    let mut text = hardware::text(&cores::of_this_host(), &hardware::cards());
     for (knob, subject, values) in observed() {
-        let values = values.unwrap_or_default();
-        let shown = values
-            .iter()
-            .filter(|(name, value)| *name != "options" && !value.ends_with("[fixed]"));
-        let shown: Vec<String> = shown
-            .map(|(name, value)| {
-                if name == bitcost_host::VALUE {
-                    value.clone()
-                } else {
-                    format!("{name}={value}")
-                }
-            })
-            .collect();
-        text += &format!("{:<10} {subject}: {}\n", knob.name(), shown.join(" "));
+        let mut values = values.unwrap_or_default();
+        values.retain(|name, value| name != "options" && !value.ends_with("[fixed]"));
+        let shown = hardware::joined(&values).join(" ");
+        text += &format!("{:<10} {subject}: {shown}\n", knob.name());
     }
     for found in journals()? {
         let state = if found.is_held {

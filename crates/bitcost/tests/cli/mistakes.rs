@@ -115,6 +115,6 @@ fn a_cpu_that_is_not_there_is_named() {
     let said = refused(folder.path(), &["test", "tcp", "--sender-cpus", "4095"]);
     assert_says(
         &said,
-        &["sender_cpus: CPU 4095 does not exist here", "; allowed: 0"],
+        &["sender_cpus: CPU 4095 does not exist here", "; online: 0"],
     );
 }

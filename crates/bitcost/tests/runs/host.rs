@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use bitcost_sys::namespace::{Kind, unshare};
 
 bitcost_testkit::trials! {
-    Host: missing_user_namespaces_error_names_the_remedy, unwritable_folder_is_reported_before_traffic, full_disk_is_reported_before_traffic;
+    Host: missing_user_namespaces_error_names_the_remedy, many_cpus_are_shown_in_few_lines, unwritable_folder_is_reported_before_traffic, full_disk_is_reported_before_traffic;
 }
 
 /// The verb of the helper that becomes bitcost on a host without user namespaces.
@@ -20,6 +20,49 @@ const NOBODY: u32 = 65534;
 
 /// Exit status of a helper that could not prepare itself.
 const IMPOSSIBLE: i32 = 77;
+
+#[path = "../../../probe/tests/machines/mod.rs"]
+mod machines;
+
+/// Of a machine with 64 CPUs and of one with 256, whose files cover those of this one.
+fn many_cpus_are_shown_in_few_lines() {
+    need(&["unshare", "mount"]);
+    for (machine, online) in [
+        (&machines::XEON, "online 0-63; of this process"),
+        (
+            &machines::EPYC,
+            "online 0-6,8-134,136-255; offline 7,135; isolated 120-127; of this process",
+        ),
+    ] {
+        let bench = Bench::new();
+        let root = bench.path().join("machine");
+        machine.write(&root);
+        let covered = "for of in cpu node; do mount --bind machine/sys/devices/system/$of /sys/devices/system/$of; done &&
+            mount --bind machine/proc/stat /proc/stat && exec \"$0\" \"$@\"";
+        let own = program();
+        let shell = ["-rm", "sh", "-c", covered, own.to_str().unwrap()];
+        let shown = |words: &[&str]| {
+            let words = [&shell, words].concat();
+            let running = bench.start_program(Path::new("unshare"), &words);
+            running.finish(PATIENCE).with_code(0).stdout
+        };
+        let text = shown(&["host", "show"]);
+        let first = text.lines().next().unwrap();
+        assert!(
+            first.starts_with("CPUs ") && first.contains(online),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| line.len() < 4000), "{text}");
+        let json: Value = serde_json::from_str(&shown(&["host", "show", "--json"])).unwrap();
+        let all = json["cpus"]["online"].as_array().unwrap().iter();
+        assert!(
+            all.map(|cpu| cpu.as_u64().unwrap() as u32)
+                .eq(machine.online())
+        );
+        fs::remove_dir_all(&root).unwrap();
+        bench.assert_nothing_left();
+    }
+}
 
 fn missing_user_namespaces_error_names_the_remedy() {
     let bench = if effective_uid() == 0 {

@@ -6,9 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
+use crate::at_most::at_most;
 use crate::counters::{
     Interface, LinkEmulator, Queue, SocketMemory, SoftirqTime, Softnet, Throttling,
 };
+use crate::cpu_list::CPUS_MOST;
 use crate::tcp_info::TcpInfo;
 
 /// One CPU's times from `/proc/stat`, in ticks of [`super::EndpointRecord::ticks_per_second`]
@@ -122,6 +124,7 @@ pub struct Sample {
     /// The total counts of the traffic loops of the run's first part.
     pub counts: Counts,
     /// Each online CPU; empty where `/proc/stat` cannot be read.
+    #[serde(deserialize_with = "at_most::<CPUS_MOST, _, _>")]
     pub cpus: Vec<CpuTicks>,
     /// Threads of this endpoint; a thread whose times cannot be read is absent.
     pub threads: Vec<ThreadTime>,

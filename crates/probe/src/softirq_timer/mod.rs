@@ -18,6 +18,7 @@ use bitcost_model::counters::SoftirqTime;
 use bitcost_sys::clock::monotonic_ns;
 
 use self::programs::Programs;
+use crate::cores;
 
 /// The length of a slot: soft interrupts that begin in it are timed.
 const SLOT: Duration = Duration::from_millis(4);
@@ -38,7 +39,7 @@ pub struct SoftirqTimer {
 impl SoftirqTimer {
     pub fn start(cpus: &[u32]) -> Result<SoftirqTimer, Unavailable> {
         let say = |error: io::Error| Unavailable(error.to_string());
-        let online = crate::host::cpus();
+        let online = cores::of_this_host().online;
         if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
             return Err(Unavailable(format!("CPU {cpu} is not online")));
         }

@@ -1,0 +1,53 @@
+//! The card of an interface: the NUMA node that it is attached to, and the CPUs that its interrupts reach (kernel doc:
+//! ABI/testing/sysfs-bus-pci, core-api/irq/irq-affinity).
+//!
+//! It is found by the address that its driver reports, since folders of buses are the same in every network namespace.
+
+use std::collections::BTreeMap;
+use std::fs::read_dir;
+
+use bitcost_model::counters::Card;
+use bitcost_model::cpu_list::CPUS_MOST;
+
+use crate::read::text;
+
+/// The card of an interface of this namespace; absent of a virtual one.
+pub fn of(device: &str) -> Option<Card> {
+    let driver = bitcost_sys::ethtool::driver(device).ok()?;
+    at("", &driver.name?, &driver.address?)
+}
+
+/// The card with this address, of the machine whose `/proc` and `/sys` are below this root.
+pub fn at(root: &str, driver: &str, address: &str) -> Option<Card> {
+    let is_name = !address.contains('/') && !address.starts_with('.');
+    let buses = read_dir(format!("{root}/sys/bus")).ok()?.flatten();
+    let buses = buses.filter_map(|bus| bus.file_name().into_string().ok());
+    let mut folders = buses.map(|bus| format!("{root}/sys/bus/{bus}/devices/{address}"));
+    let folder = folders.find(|folder| is_name && std::fs::exists(folder).unwrap_or(false))?;
+    let node = text(&format!("{folder}/numa_node"));
+    Some(Card {
+        driver: driver.to_owned(),
+        address: address.to_owned(),
+        // -1 where there is one node, or the firmware does not tell.
+        node: node.and_then(|node| node.parse().ok()),
+        near_cpus: text(&format!("{folder}/local_cpulist")).unwrap_or_default(),
+        interrupts: interrupts(root, &folder),
+    })
+}
+
+/// The CPUs that each interrupt of the hardware in a folder reaches, of the first [`CPUS_MOST`] that something handles.
+fn interrupts(root: &str, folder: &str) -> BTreeMap<String, String> {
+    let numbers = read_dir(format!("{folder}/msi_irqs")).into_iter().flatten();
+    let handled = numbers.flatten().filter_map(|number| {
+        let number = number.file_name().into_string().ok()?;
+        let folder = format!("{root}/proc/irq/{number}");
+        let lists = ["effective_affinity_list", "smp_affinity_list"];
+        let mut lists = lists.iter().map(|list| format!("{folder}/{list}"));
+        let cpus = lists.find_map(|list| text(&list))?;
+        // What handles it has a folder, which the kernel names like the interrupt.
+        let handler = read_dir(&folder).ok()?.flatten();
+        let mut handler = handler.filter(|entry| entry.path().is_dir());
+        Some((handler.next()?.file_name().into_string().ok()?, cpus))
+    });
+    handled.take(CPUS_MOST).collect()
+}
