@@ -19,6 +19,7 @@ use bitcost_probe::programs;
 use bitcost_probe::sockets::{memory_of, together};
 use bitcost_sys::clock::{monotonic_ns, sleep_until};
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
+use bitcost_sys::thread::cpus_of_thread;
 use bitcost_traffic::tcp_info_of;
 
 use crate::describe;
@@ -175,6 +176,16 @@ impl Held {
         })
     }
 
+    /// The CPUs that a thread may use, of those that are online; empty: all.
+    fn confined(&self, online: &[u32]) -> Vec<u32> {
+        let cpus = self.threads.first().map(|id| cpus_of_thread(*id));
+        let cpus = cpus.and_then(Result::ok).unwrap_or_default();
+        match cpus.len() < online.len() {
+            true => cpus,
+            false => Vec::new(),
+        }
+    }
+
     fn record(
         &self,
         read: &Read,
@@ -208,6 +219,7 @@ impl Held {
             window_end_ns: edges.map_or(0, |(_, last)| last.at_ns),
             counts: all.counts,
             tcp_info: all.tcp_info,
+            pinned_cpus: self.confined(&host.cpus),
             flows,
             ticks_per_second: bitcost_probe::cpu::ticks_per_second(),
             samples: read.samples.clone(),

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cpu_list::parse_cpu_list;
+
 /// A socket's memory and what it dropped (`SO_MEMINFO`, linux/sock_diag.h, Linux 4.12). Bytes are
 /// those of the kernel's own accounting, with its overhead for each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +106,14 @@ pub struct Card {
     /// The CPUs that each of its interrupts may reach, by the interrupt's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub interrupts: BTreeMap<String, String>,
+}
+
+impl Card {
+    /// Whether a CPU is on another NUMA node than the card; never where that is not known.
+    pub fn is_far(&self, cpu: u32) -> bool {
+        let near = parse_cpu_list(&self.near_cpus).filter(|_| self.node.is_some());
+        near.is_some_and(|near| !near.contains(&cpu))
+    }
 }
 
 /// A number of packets, of their segments on the wire, and of their bytes with all headers.

@@ -10,6 +10,12 @@ use bitcost_model::counters::Card;
 use bitcost_model::cpu_list::CPUS_MOST;
 
 use crate::read::text;
+use crate::source::{Source, Target, source};
+
+pub(crate) fn open(target: &Target) -> Option<Source> {
+    let card = of(&target.device)?;
+    source(move |sample, _| sample.card = Some(Box::new(card.clone())))
+}
 
 /// The card of an interface of this namespace; absent of a virtual one.
 pub fn of(device: &str) -> Option<Card> {

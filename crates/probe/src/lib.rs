@@ -73,6 +73,7 @@ pub const PROBES: &[Probe] = &[
     Probe::new(throttling::open),
     Probe::new(protocols::open).of_packets().at_edges(),
     Probe::new(softirqs::open).at_edges(),
+    Probe::new(card::open).at_edges(),
 ];
 
 #[cfg(test)]

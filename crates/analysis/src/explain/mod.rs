@@ -3,6 +3,7 @@
 //! The functions are pure: they read nothing and keep nothing. Also here: warnings about a study's result.
 
 mod behind;
+mod cards;
 mod cells;
 mod cost;
 mod decide;
@@ -24,6 +25,7 @@ mod transactions;
 mod warnings;
 
 pub use behind::Behind;
+pub use cards::{CardSignals, ReceiveCpu};
 pub use cells::{ExplainedCell, ExplainedRun};
 pub use cost::{Packet, PacketCost, packet_line};
 pub use decide::{decide, explain_run};

@@ -5,6 +5,7 @@ use crate::metrics::{RunView, actual, attribution, cpu, figure_of, in_fragments,
 use bitcost_model::record::{EndpointRecord, Role, Sample, States, ThreadTime};
 
 use crate::explain::behind::Behind;
+use crate::explain::cards::CardSignals;
 use crate::explain::cost::PacketCost;
 use crate::explain::foreign::Foreign;
 use crate::explain::hops::{Hop, hops};
@@ -128,6 +129,8 @@ pub struct Signals {
     pub transactions: Option<Transactions>,
     /// What one end says, where another program holds the connections.
     pub foreign: Option<Foreign>,
+    /// What the card of each endpoint says.
+    pub cards: [Option<CardSignals>; 2],
 }
 
 /// The number of intervals that both endpoints of a run have.
@@ -198,6 +201,10 @@ impl Signals {
             cost: None,
             transactions,
             foreign,
+            cards: [
+                CardSignals::of(run, run.sender, sender),
+                CardSignals::of(run, run.receiver, receiver),
+            ],
         }
     }
 

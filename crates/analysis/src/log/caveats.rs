@@ -1,5 +1,6 @@
 //! What may change how the figures of a run are read.
 
+use bitcost_model::cpu_list::show_cpu_list;
 use bitcost_model::harmless;
 use bitcost_model::record::{Role, TcpInfo};
 use bitcost_model::units::{counted, show_duration};
@@ -7,7 +8,8 @@ use bitcost_model::units::{counted, show_duration};
 use super::in_effect::PartsInEffect;
 use crate::caveat::Caveat;
 use crate::metrics::{
-    RunView, Weak, disturbance, emulator_trouble, in_fragments, marks, outages, protocols_grown,
+    RunView, Weak, disturbance, emulator_trouble, far_share, in_fragments, marks, outages,
+    protocols_grown,
 };
 
 /// The weight of a setting that is not in effect: the run is another one than was requested.
@@ -36,6 +38,7 @@ pub(super) fn caveats(run: &RunView, parts: &PartsInEffect) -> Vec<String> {
     let settings = parts.settings.iter();
     let settings = settings.map(|setting| format!("not in effect: {setting}"));
     found.extend(settings.map(weighing(NOT_IN_EFFECT)));
+    found.extend(far_from_card(run).map(weighing(WEAK)));
     let load = disturbance(run);
     found.extend(load.map(|load| Caveat::new(load.pct() / 100.0, load.to_string())));
     let emulator = emulator_trouble(run).map(|trouble| trouble.to_string());
@@ -68,6 +71,17 @@ pub fn interruption(run: &RunView) -> Option<String> {
         false => format!(" of {}", show_duration(run.conditions.window_limit())),
     };
     Some(format!("interrupted after {after:.1} s{planned}: {why}"))
+}
+
+/// Ends that are confined to CPUs of another NUMA node than their card.
+fn far_from_card<'a>(run: &RunView<'a>) -> impl Iterator<Item = String> + use<'a> {
+    run.ends().into_iter().filter_map(|end| {
+        let (_, node) = far_share(end).filter(|(share, _)| *share > 0.0)?;
+        let (role, cpus) = (end.role.name(), show_cpu_list(&end.pinned_cpus));
+        Some(format!(
+            "the {role} runs on CPUs {cpus}, not all of them on node {node}, where its card is"
+        ))
+    })
 }
 
 /// Datagrams that do not fit the path, with the incomplete ones that the receiver's kernel gave up.

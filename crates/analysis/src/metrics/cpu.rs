@@ -113,6 +113,15 @@ pub(crate) fn of_first_part(record: &EndpointRecord) -> Option<(f64, f64)> {
     Some((run / edges.seconds, wait / edges.seconds))
 }
 
+/// The share of the CPUs to which an end is confined that are on another NUMA node than its card, and the card's node;
+/// absent where it is confined to none, or its card is not known.
+pub(crate) fn far_share(record: &EndpointRecord) -> Option<(f64, u32)> {
+    let card = record.samples.last()?.card.as_ref()?;
+    let cpus = &record.pinned_cpus;
+    let far = cpus.iter().filter(|cpu| card.is_far(**cpu)).count();
+    (!cpus.is_empty()).then_some((far as f64 / cpus.len() as f64, card.node?))
+}
+
 /// The mean time of the fixed loop over the CPUs of both endpoints, each by its mean, in µs; absent
 /// where it was not measured.
 pub(crate) fn speed_loop_us(run: &RunView) -> Option<f64> {

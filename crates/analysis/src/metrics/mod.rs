@@ -22,6 +22,7 @@ mod view;
 
 pub use attribution::{Attribution, CpuUse, FULL, Method, WireLoad, attribute, wire_load};
 pub use counting::{flow_rates_mbps, retransmitted_in_window, traffic_threads_pct};
+pub(crate) use cpu::far_share;
 pub use disturbance::{Disturbance, disturbance, disturbance_bounds};
 pub(crate) use disturbance::{programs, programs_cpus};
 pub(crate) use edges::{Edges, is_of_first_part, own_interface, protocols_grown};

@@ -4,6 +4,7 @@
 #![allow(clippy::too_many_lines)]
 
 mod answers;
+mod cards;
 mod common;
 mod documented;
 mod executions;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Counts;
 use crate::at_most::at_most;
 use crate::counters::{
-    Interface, LinkEmulator, Queue, SocketMemory, SoftirqTime, Softnet, Throttling,
+    Card, Interface, LinkEmulator, Queue, SocketMemory, SoftirqTime, Softnet, Throttling,
 };
 use crate::cpu_list::CPUS_MOST;
 use crate::tcp_info::TcpInfo;
@@ -171,6 +171,9 @@ pub struct Sample {
     /// (`/proc/net/snmp`, `netstat`, `snmp6`; kernel doc: networking/snmp_counter).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub protocols: BTreeMap<String, i64>,
+    /// *Edges.* The card of the endpoint's interface; absent of a virtual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Box<Card>>,
     /// *Edges.* Soft interrupts of the CPUs of both endpoints on one machine, at the endpoint that
     /// times them; empty where they are not timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -161,7 +161,7 @@ fn polls(signals: &Signals) -> bool {
 }
 
 /// Evidence that the sender is never held up and has no time left.
-fn sending(signals: &Signals) -> Option<Vec<Evidence>> {
+pub(super) fn sending(signals: &Signals) -> Option<Vec<Evidence>> {
     let sender = signals.sender.filter(|_| !polls(signals))?;
     let receiver = signals.receiver.unwrap_or_default();
     let other = receiver.blocked / 2.0;
@@ -172,7 +172,7 @@ fn sending(signals: &Signals) -> Option<Vec<Evidence>> {
 }
 
 /// Evidence that the receiver of a stream always has work, or makes the sender wait.
-fn receiving(signals: &Signals) -> Option<Vec<Evidence>> {
+pub(super) fn receiving(signals: &Signals) -> Option<Vec<Evidence>> {
     let (sender, receiver) = tcp_ends(signals)?;
     let bound = STARVED.max(sender.blocked / 2.0);
     Some(vec![

@@ -6,6 +6,7 @@
 
 mod application;
 mod beside;
+mod cards;
 mod ends;
 mod evidence;
 mod lost;
@@ -28,7 +29,7 @@ pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use packets::MTU_BLACK_HOLE;
 
-pub static LIMITERS: [&LimiterRow; 31] = [
+pub static LIMITERS: [&LimiterRow; 33] = [
     &stopped::PAUSED,
     &stopped::DISK,
     &packets::MTU_BLACK_HOLE,
@@ -59,6 +60,8 @@ pub static LIMITERS: [&LimiterRow; 31] = [
     &application::SOCKET_MEMORY,
     &application::SENDER_APPLICATION,
     &application::RECEIVER_APPLICATION,
+    &cards::RECEIVE_QUEUE,
+    &cards::FAR_NODE,
     &UNKNOWN,
 ];
 

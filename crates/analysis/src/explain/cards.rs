@@ -1,0 +1,73 @@
+//! What the card of an end, and the CPU that its interrupts fill, say of a run.
+
+use bitcost_model::counters::Card;
+use bitcost_model::record::{EndpointRecord, ThreadKind};
+
+use crate::explain::series::{Series, mean};
+use crate::metrics::cpu::CpuSpan;
+use crate::metrics::{RunView, cpu, far_share};
+
+/// The fullest of the CPUs, or of the kernel's threads, that handle what a card received.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReceiveCpu {
+    /// `CPU 3 (eth0-TxRx-3)`, or `a NAPI thread`.
+    pub name: String,
+    /// Share of its time that this takes.
+    pub busy: f64,
+    /// Share of the time in which the host's other CPUs are idle, mean over them.
+    pub others_idle: f64,
+    /// Whether it is on another NUMA node than the card.
+    pub is_far: bool,
+}
+
+/// Signals of the card of one end; absent of virtual interfaces.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CardSignals {
+    /// Absent where both ends are on one machine.
+    pub receive_cpu: Option<ReceiveCpu>,
+    /// The share of the CPUs to which the end is confined that are on another NUMA node than the card, and the card's node.
+    pub far: Option<(f64, u32)>,
+}
+
+impl CardSignals {
+    pub(super) fn of(run: &RunView, end: &EndpointRecord, series: &Series) -> Option<CardSignals> {
+        let card = series.edges()?.last.card.as_deref()?;
+        Some(CardSignals {
+            receive_cpu: receive_cpu(end, series, card).filter(|_| !run.shared_cpus),
+            far: far_share(end),
+        })
+    }
+}
+
+/// The CPU with most time in soft interrupts, or the busiest of the interface's kernel threads where that is busier.
+fn receive_cpu(end: &EndpointRecord, series: &Series, card: &Card) -> Option<ReceiveCpu> {
+    let edges = series.edges()?;
+    let spans = cpu::spans_of(end.ticks_per_second, edges);
+    let ticks = end.ticks_per_second as f64 * edges.seconds;
+    let share = |span: &CpuSpan| span.softirq_ticks as f64 / ticks;
+    let fullest = spans.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let others = spans.iter().filter(|span| span.cpu != fullest.cpu);
+    let idle = others.map(|span| 1.0 - span.busy_seconds / edges.seconds);
+    let others_idle = mean(&idle.collect::<Vec<_>>())?;
+    let [before, after] = [edges.first, edges.last].map(|sample| {
+        let threads = sample.threads.iter();
+        threads.filter(|one| one.kind == ThreadKind::Napi)
+    });
+    // Of a thread that ended, the next one has less time.
+    let ran = before.zip(after);
+    let ran = ran.map(|(before, after)| after.run_ns.saturating_sub(before.run_ns));
+    let thread = ran.max().unwrap_or(0) as f64 / 1e9 / edges.seconds;
+    let is_thread = thread > share(fullest);
+    let number = fullest.cpu.to_string();
+    let mut own = card.interrupts.iter().filter(|(_, cpus)| **cpus == number);
+    let interrupt = own.next().map(|(name, _)| format!(" ({name})"));
+    Some(ReceiveCpu {
+        name: match is_thread {
+            true => "a NAPI thread".to_owned(),
+            false => format!("CPU {number}{}", interrupt.unwrap_or_default()),
+        },
+        busy: thread.max(share(fullest)),
+        others_idle,
+        is_far: !is_thread && card.is_far(fullest.cpu),
+    })
+}
