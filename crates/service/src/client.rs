@@ -31,6 +31,13 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// The time for a TCP connection to each address, and then for the proof of the key.
 const STEP: Duration = Duration::from_secs(5);
 
+/// The time for which a client comes again where its connection ends at once. Connections of an address that has a test go to the
+/// agent of that, which closes what shows no token; where the test failed, it waits a few seconds for data.
+const AGAIN: Duration = Duration::from_secs(6);
+
+/// The pause before that.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// The longest wait for an answer: while a client waits, a service gives one each second.
 const ANSWER: Duration = Duration::from_secs(15);
 
@@ -47,6 +54,8 @@ pub enum Carried {
 
 pub(crate) enum Unreached {
     Not(String),
+    /// It ended the connection.
+    Closed,
     /// Nobody waits for it: the controller has ended.
     Unwanted,
 }
@@ -75,6 +84,7 @@ pub fn carry(link: &Link, from: &EndpointPlace, tell: &mut dyn FnMut(&str)) -> i
             });
         }
         Err(Unreached::Unwanted) => return Ok(Carried::Done),
+        Err(Unreached::Closed) => "it ended the connection before the test began: it has too many connections, was stopped, or is not a service of bitcost".to_owned(),
         Err(Unreached::Not(why)) => why,
     };
     output.write_all(&frame(&FromAgent::Failed {
@@ -91,7 +101,14 @@ fn turn(
     alive: &mut dyn FnMut() -> Result<(), Unreached>,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Secure, Unreached> {
-    let mut service = open(link, &frame(&link.token.letters()), from)?;
+    let until = Instant::now() + AGAIN;
+    let mut service = loop {
+        match open(link, &frame(&link.token.letters()), from) {
+            Err(Unreached::Closed) if Instant::now() < until => alive()?,
+            opened => break opened?,
+        }
+        std::thread::sleep(PAUSE);
+    };
     let mut is_told = false;
     loop {
         let said = answer(&mut service)?;
@@ -173,7 +190,7 @@ fn unreached(error: &io::Error, late: &str) -> Unreached {
             Unreached::Not("it is another version of bitcost: use the same on both hosts".to_owned())
         }
         (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
-            Unreached::Not("it ended the connection before the test began: it has too many connections, was stopped, or is not a service of bitcost".to_owned())
+            Unreached::Closed
         }
         (ErrorKind::TimedOut, _) => Unreached::Not(late.to_owned()),
         _ => Unreached::Not(format!(
