@@ -43,7 +43,7 @@ use bitcost_sys::clock::monotonic_ns;
 
 use crate::events::Command;
 pub use crate::journaling::Journaling;
-pub use crate::observe::{Observed, Sought, enter_network_of, observe};
+pub use crate::observe::{Held, Observed, Sought, enter_network_of, observe};
 use crate::output::Output;
 pub use crate::place::Place;
 pub use crate::policy::Policy;
@@ -279,6 +279,15 @@ fn answer(
         }
         ToAgent::TryProfile => {
             reply(profile::check().map(|()| FromAgent::Profilable), output);
+        }
+        ToAgent::Observe {
+            connections,
+            role,
+            length_ms,
+        } => {
+            let sought = Sought::Named(connections);
+            let started = measuring::observed(sought, role, length_ms, output.clone());
+            refused(started, output);
         }
         ToAgent::Prepare(prepare) => {
             *run = None;

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bitcost_model::protocol::FromAgent;
-use bitcost_model::record::IdleBaseline;
+use bitcost_model::record::{IdleBaseline, Role};
 use bitcost_probe::cpu::CpuProbe;
 use bitcost_sys::clock::monotonic_ns;
 
+use crate::observe::{Held, Sought, observe};
 use crate::output::Output;
 use crate::refusal::Refusal;
 
@@ -42,6 +43,22 @@ pub fn idle(length_ms: u32, output: Output) -> Result<(), Refusal> {
             start,
             end,
         }))
+    })
+}
+
+/// Reads this end of connections that another program holds; the host is described before the record is sent.
+pub fn observed(sought: Sought, role: Role, length_ms: u32, output: Output) -> Result<(), Refusal> {
+    let first = output.clone();
+    start("connections of other programs", output, move || {
+        let held = Held::find(&sought, Some(role));
+        let length = Duration::from_millis(length_ms.into());
+        match held.and_then(|held| observe(&held, length, &|| false)) {
+            Ok(observed) => {
+                first.send(&FromAgent::Host(Box::new(observed.host.host)));
+                FromAgent::Done(Box::new(observed.record))
+            }
+            Err(refusal) => refusal.message(),
+        }
     })
 }
 

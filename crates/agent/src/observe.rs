@@ -26,7 +26,7 @@ use crate::describe;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 
-use find::Held;
+pub use find::Held;
 pub use sought::{Sought, enter_network_of};
 
 /// The least time between two readings, and between two looks at a thread's state.
@@ -43,17 +43,16 @@ pub struct Observed {
     pub host: EndpointDescription,
 }
 
-/// Finds what is sought, and reads it for this time, or until `is_over`.
+/// Reads connections for this time, or until `is_over`.
 ///
 /// # Errors
-/// Where no such connection is open, this user may not see it, or the kernel does not list it.
+/// Where they ended before, or the kernel does not list them.
 pub fn observe(
-    sought: &Sought,
+    held: &Held,
     time: Duration,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Observed, Refusal> {
     let mut diag = SockDiag::open().map_err(|error| error.to_string())?;
-    let held = Held::find(sought, &mut diag)?;
     let peer = held.sockets.first().map(|one| one.peer.ip());
     let peer = peer.filter(|peer| !peer.is_unspecified());
     let device = match peer {

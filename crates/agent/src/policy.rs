@@ -65,6 +65,9 @@ impl Policy<'_> {
                 require(is_known && is_own, rule, to)
             }
             ToAgent::TryProfile => profile(true),
+            ToAgent::Observe { .. } => {
+                Err("connections of other programs are not shown".to_owned())
+            }
             ToAgent::Prepare(prepare) => self.prepare(prepare),
         }
     }

@@ -100,6 +100,12 @@ fn the_usual_rules() {
     by.run("CPUs of a lab", |run| run.peer_cpu = Some(1));
     by.run("a profile", |run| run.is_profiled = true);
     by.message("the try of a profile", ToAgent::TryProfile);
+    let observe = ToAgent::Observe {
+        connections: Vec::new(),
+        role: Role::Sender,
+        length_ms: 1,
+    };
+    by.message("connections of other programs", observe);
     by.asks("offloads", offloads);
     let of = |endpoint| sysctl("net.ipv4.tcp_sack", endpoint);
     by.asks("a sysctl of both hosts", of(None));

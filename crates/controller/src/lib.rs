@@ -8,6 +8,7 @@ mod constants;
 mod endpoint;
 mod error;
 mod idle;
+mod observer;
 mod pair;
 mod pool;
 mod process;
@@ -18,6 +19,7 @@ mod transport;
 
 pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start};
 pub use crate::error::{AgentEnd, ControllerError};
+pub use crate::observer::Observer;
 pub use crate::pool::Pool;
 pub use crate::process::Processes;
 pub use crate::run::Sink;

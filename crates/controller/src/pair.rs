@@ -179,7 +179,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Asks one agent, and waits for what `pick` takes as the answer.
-    fn ask<T>(
+    pub fn ask<T>(
         &mut self,
         role: Role,
         question: &ToAgent,

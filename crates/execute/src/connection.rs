@@ -32,24 +32,27 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Writes its log to a folder in `out`.
+    /// Writes its log to a folder in `out`, with the other end where that was read.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub fn execution(
         self,
+        other: Option<(EndpointRecord, EndpointDescription)>,
         out: &Path,
         command_line: Vec<String>,
     ) -> Result<Findings, ExecuteError> {
         let study = self.study()?;
-        let other = EndpointRecord {
-            role: self.record.role.other(),
-            window_start_ns: self.record.window_start_ns,
-            window_end_ns: self.record.window_end_ns,
-            counts: self.record.counts,
-            flows: self.record.flows.iter().map(arrived).collect(),
-            ..EndpointRecord::default()
+        let mut endpoints = vec![self.host.clone()];
+        let other = match other {
+            Some((record, host)) => {
+                endpoints.push(host);
+                record
+            }
+            None => self.not_read(),
         };
+        let is_apart = |two: &[EndpointDescription]| two[0].host.is_apart_from(&two[1].host);
+        let shared_cpus = endpoints.windows(2).any(|two| !is_apart(two));
         let (sender, receiver) = match self.record.role {
             Role::Sender => (self.record, other),
             Role::Receiver => (other, self.record),
@@ -71,8 +74,8 @@ impl Connection {
             },
             Event::Prepared {
                 lab: None,
-                endpoints: vec![self.host],
-                shared_cpus: false,
+                endpoints,
+                shared_cpus,
                 notes: Vec::new(),
                 hosts: None,
                 rtt: None,
@@ -94,6 +97,18 @@ impl Connection {
             reader.take(place, event);
         }
         target.findings(reader)
+    }
+
+    /// The other end, of which only the number of bytes is known.
+    fn not_read(&self) -> EndpointRecord {
+        EndpointRecord {
+            role: self.record.role.other(),
+            window_start_ns: self.record.window_start_ns,
+            window_end_ns: self.record.window_end_ns,
+            counts: self.record.counts,
+            flows: self.record.flows.iter().map(arrived).collect(),
+            ..EndpointRecord::default()
+        }
     }
 
     fn workload(&self) -> Workload {

@@ -8,7 +8,7 @@ use bitcost_analysis::metrics::{
 };
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::conditions::{Conditions, Direction};
-use bitcost_model::record::{EndpointRecord, Role};
+use bitcost_model::record::{EndpointRecord, Program, Role};
 use bitcost_model::units::counted;
 use bitcost_model::workload::Workload;
 use bitcost_model::{harmless, modes};
@@ -98,14 +98,17 @@ fn headline(run: &RunView, place: &str) -> String {
     words.join(", ")
 }
 
-/// `iperf3 (77), 10.0.0.1:40000 to 10.0.0.2:5201, 5 s`, of another program's connections.
+/// `iperf3 (77), 10.0.0.1:40000 to 10.0.0.2:5201, 5 s`, of another program's connections, or of both ends' programs:
+/// `iperf3 (77) to iperf3 (78), …`.
 fn of_program(run: &RunView) -> Option<String> {
-    let (end, program) = run.program()?;
-    let name = program.name.as_deref().map_or(
-        "a program that this user may not look at".to_owned(),
-        harmless,
-    );
-    let pid = program.pid.map_or(String::new(), |pid| format!(" ({pid})"));
+    let (end, program) = run.programs().next()?;
+    let named = |(_, program): (_, &Program)| {
+        let name = program.name.as_deref().map(harmless);
+        let name = name.unwrap_or_else(|| "a program that this user may not look at".to_owned());
+        let pid = program.pid.map_or(String::new(), |pid| format!(" ({pid})"));
+        name + &pid
+    };
+    let names: Vec<String> = run.programs().map(named).collect();
     let way = match end.role {
         Role::Sender => "to",
         Role::Receiver => "from",
@@ -118,7 +121,7 @@ fn of_program(run: &RunView) -> Option<String> {
             format!("{count} {way} {} and others", harmless(peer))
         }
     };
-    let mut words = vec![format!("{name}{pid}"), connections];
+    let mut words = vec![names.join(" to "), connections];
     let seconds = run.window_seconds(end.role);
     words.extend(seconds.map(|seconds| format!("{} s", number::plain(seconds))));
     Some(words.join(", "))

@@ -1,6 +1,7 @@
 //! Finds the connections that move data among those that are sought, and the threads that work for them.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use bitcost_model::record::{Role, TcpInfo};
@@ -24,21 +25,27 @@ const CONNECTIONS: usize = 64;
 const WORKS: u64 = 2;
 
 /// The connections that are read, or the sockets of datagrams, with the program that holds them.
-pub(super) struct Held {
-    pub sockets: Vec<SocketRecord>,
+#[derive(Debug)]
+pub struct Held {
+    pub(super) sockets: Vec<SocketRecord>,
     /// Connections that are sought and not read.
-    pub others: usize,
-    pub is_tcp: bool,
+    pub(super) others: usize,
+    pub(super) is_tcp: bool,
+    /// Whether this end sends most of the data, or receives them.
     pub role: Role,
-    pub process: Option<u32>,
-    pub name: Option<String>,
-    pub threads: Vec<u32>,
+    pub(super) process: Option<u32>,
+    pub(super) name: Option<String>,
+    pub(super) threads: Vec<u32>,
 }
 
 impl Held {
-    /// Of the connections that are sought those that move data in the direction in which most do; where none does, the
-    /// sockets of datagrams.
-    pub fn find(sought: &Sought, diag: &mut SockDiag) -> Result<Held, Refusal> {
+    /// Of the connections that are sought those that move data in the direction in which most do, or else all of them as those
+    /// of an end with this role; where none moves any, the sockets of datagrams.
+    ///
+    /// # Errors
+    /// Where no such connection is open, this user may not see it, or the kernel does not list it.
+    pub fn find(sought: &Sought, role: Option<Role>) -> Result<Held, Refusal> {
+        let diag = &mut SockDiag::open().map_err(|error| error.to_string())?;
         let (first, process) = some(sought, diag)?;
         let datagrams = sought.find(diag, SockDiag::datagrams)?;
         let holder_of = |all: &[SocketRecord]| match sought {
@@ -56,44 +63,47 @@ impl Held {
         let are_idle = moving.iter().all(|(_, moved)| *moved == [0, 0]);
         if are_idle && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]) {
             let process = holder_of(&datagrams);
-            return Ok(Held::of_datagrams(datagrams, passed, process, &before.0));
+            let most = match passed[0] > passed[1] {
+                true => Role::Receiver,
+                false => Role::Sender,
+            };
+            let held = Held::of(datagrams, role.unwrap_or(most), process, &before.0);
+            let is_tcp = false;
+            return Ok(Held { is_tcp, ..held });
         }
         if moving.is_empty() && process.is_none() {
             return Err(
-                "no such connection is open in this network namespace; `ss -tn` lists those that are, and --netns PID looks into another namespace"
+                "no such connection is open in this network namespace; `ss -tn` lists those that are, --netns PID looks into another namespace, and of another host's addresses and ports something between may have made others (NAT)"
                     .into(),
             );
         }
         let sum = |role: Role| moving.iter().map(|(_, moved)| moved[role as usize]).sum();
         let [sent, received]: [u64; 2] = [sum(Role::Sender), sum(Role::Receiver)];
-        let role = match sent >= received {
+        let most = match sent >= received {
             true => Role::Sender,
             false => Role::Receiver,
         };
+        let is_named = role.is_some();
+        let role = role.unwrap_or(most);
         let moved = |one: &(SocketRecord, [u64; 2])| one.1[role as usize];
         moving.sort_by_key(|one| std::cmp::Reverse(moved(one)));
-        if !are_idle {
+        if !are_idle && !is_named {
             moving.retain(|one| moved(one) > 0);
         }
-        let others = moving.len().saturating_sub(CONNECTIONS);
-        let sockets = moving.into_iter().map(|(one, _)| one);
-        let sockets: Vec<SocketRecord> = sockets.take(CONNECTIONS).collect();
+        let sockets: Vec<SocketRecord> = moving.into_iter().map(|(one, _)| one).collect();
         let process = holder_of(&sockets).or(process);
-        Ok(Held {
-            sockets,
-            others,
-            is_tcp: true,
-            role,
-            threads: working(&before.0, &times(process)),
-            name: process.and_then(programs::name_of),
-            process,
-        })
+        Ok(Held::of(sockets, role, process, &before.0))
     }
 
-    /// These sockets, of which the host received and sent so many datagrams.
-    fn of_datagrams(
+    /// The address and port of this end and of the other of each.
+    pub fn connections(&self) -> impl Iterator<Item = [SocketAddr; 2]> {
+        self.sockets.iter().map(|one| [one.local, one.peer])
+    }
+
+    /// The first of these sockets, with the threads of their program that worked since `before`.
+    fn of(
         mut sockets: Vec<SocketRecord>,
-        [received, sent]: [i64; 2],
+        role: Role,
         process: Option<u32>,
         before: &BTreeMap<u32, u64>,
     ) -> Held {
@@ -102,11 +112,8 @@ impl Held {
         Held {
             sockets,
             others,
-            is_tcp: false,
-            role: match received > sent {
-                true => Role::Receiver,
-                false => Role::Sender,
-            },
+            is_tcp: true,
+            role,
             process,
             name: process.and_then(programs::name_of),
             threads: working(before, &times(process)),

@@ -21,6 +21,8 @@ pub enum Sought {
     Between(End, End),
     /// Those that have this end, here or there.
     With(End),
+    /// Those that another host names: their end here and the other.
+    Named(Vec<[SocketAddr; 2]>),
 }
 
 /// An address, a port, or both.
@@ -87,9 +89,24 @@ impl Sought {
                 all.retain(|one| local.is(one.local) && peer.is(one.peer));
             }
             Sought::With(end) => all.retain(|one| end.is(one.local) || end.is(one.peer)),
+            Sought::Named(named) => all.retain(|one| {
+                let mut named = named.iter();
+                named.any(|of| is_same([one.local, one.peer], of))
+            }),
         }
         Ok(all)
     }
+}
+
+/// Whether a socket has these ends. A socket of datagrams may have no address of its own, or no peer.
+fn is_same(ends: [SocketAddr; 2], named: &[SocketAddr; 2]) -> bool {
+    let is_ip = |a: IpAddr, b: IpAddr| a == b || a.is_unspecified() || b.is_unspecified();
+    let is_port = |a: u16, b: u16| a == b || a == 0 || b == 0;
+    let mut pairs = ends.iter().zip(named);
+    let have_a_port = pairs
+        .clone()
+        .any(|(a, b)| a.port() == b.port() && a.port() != 0);
+    have_a_port && pairs.all(|(a, b)| is_ip(a.ip(), b.ip()) && is_port(a.port(), b.port()))
 }
 
 /// Why the files of a process are not seen.
@@ -133,6 +150,23 @@ pub fn enter_network_of(process: u32) -> Result<(), Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_of_another_host_are_those_of_a_socket() {
+        let is = |ends: [&str; 2], named: [&str; 2]| {
+            let [ends, named] = [ends, named].map(|pair| pair.map(|end| end.parse().unwrap()));
+            is_same(ends, &named)
+        };
+        let named = ["10.0.0.2:443", "10.0.0.1:4000"];
+        assert!(is(named, named));
+        assert!(is(["0.0.0.0:443", "0.0.0.0:0"], named));
+        assert!(!is(["10.0.0.2:443", "10.0.0.1:4001"], named));
+        assert!(!is(["0.0.0.0:99", "0.0.0.0:0"], named));
+        assert!(!is(
+            ["0.0.0.0:99", "0.0.0.0:0"],
+            ["0.0.0.0:0", "0.0.0.0:443"]
+        ));
+    }
 
     #[test]
     fn ends_are_addresses_ports_or_both() {

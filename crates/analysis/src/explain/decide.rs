@@ -44,7 +44,7 @@ impl RunSignals {
     }
 
     pub fn is_foreign(&self) -> bool {
-        self.signals.foreign.is_some()
+        self.signals.is_foreign()
     }
 
     /// What limited the run, as in [`explain_run`].
@@ -89,9 +89,8 @@ fn too_little(signals: &Signals) -> Option<String> {
             signals.seconds
         ));
     }
-    let nothing = signals.goodput_bps.is_none()
-        && signals.transactions.is_none()
-        && signals.foreign.is_none();
+    let nothing =
+        signals.goodput_bps.is_none() && signals.transactions.is_none() && !signals.is_foreign();
     let shows_none = signals.loss.is_none() && signals.packets.unheard.is_none();
     (nothing && shows_none).then(|| "nothing was delivered".to_owned())
 }

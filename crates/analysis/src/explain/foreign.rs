@@ -64,15 +64,14 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// Absent of bitcost's own traffic.
+    /// Absent of bitcost's own traffic, and of an end that was not read.
     pub(super) fn of(
         run: &RunView,
-        ends: &[Series; 2],
+        role: Role,
+        own: &Series,
         goodput_bps: Option<f64>,
     ) -> Option<Foreign> {
-        let (end, program) = run.program()?;
-        let role = end.role;
-        let own = &ends[role as usize];
+        let program = run.end(role).program.as_deref()?;
         let connections = program.connections.len();
         let grown = |names: &[&str]| own.edges()?.grown(names);
         let per_second = |names: &[&str]| Some(grown(names)? / own.seconds());

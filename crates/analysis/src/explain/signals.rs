@@ -127,8 +127,8 @@ pub struct Signals {
     pub cost: Option<PacketCost>,
     /// Requests or connections, where the run has them.
     pub transactions: Option<Transactions>,
-    /// What one end says, where another program holds the connections.
-    pub foreign: Option<Foreign>,
+    /// What each end says that was read, where other programs hold the connections.
+    pub foreign: [Option<Foreign>; 2],
     /// What the card of each endpoint says.
     pub cards: [Option<CardSignals>; 2],
 }
@@ -160,8 +160,9 @@ impl Signals {
         if let Some((times, most)) = times[0].as_mut().zip(most) {
             times.blocked = times.blocked.min(most);
         }
-        let foreign = Foreign::of(run, &both, goodput_bps);
-        if let Some((of, times)) = foreign.zip(times[1].as_mut()) {
+        let foreign = [Role::Sender, Role::Receiver];
+        let foreign = foreign.map(|role| Foreign::of(run, role, &both[role as usize], goodput_bps));
+        if let Some((of, times)) = foreign[1].zip(times[1].as_mut()) {
             // What it does besides receiving is not known.
             let most = 1.0 - of.unread.unwrap_or(0.0);
             times.slept += (times.blocked - most).max(0.0);
@@ -210,7 +211,21 @@ impl Signals {
 
     /// False of another program's connections that were idle.
     pub fn is_moving(&self) -> bool {
-        self.foreign.is_none() || !self.is_tcp || self.goodput_bps.is_some()
+        !self.is_foreign() || !self.is_tcp || self.goodput_bps.is_some()
+    }
+
+    pub fn is_foreign(&self) -> bool {
+        self.foreign != [None; 2]
+    }
+
+    /// The ends of other programs' connections that were read.
+    pub(super) fn programs(&self) -> impl Iterator<Item = Foreign> + use<> {
+        self.foreign.into_iter().flatten()
+    }
+
+    /// The end with this role, where it is another program's and was read.
+    pub(super) fn program(&self, role: Role) -> Option<Foreign> {
+        self.foreign[role as usize]
     }
 
     pub fn end(&self, role: Role) -> Option<EndTimes> {

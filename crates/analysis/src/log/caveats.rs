@@ -108,30 +108,34 @@ fn of_iperf3(run: &RunView) -> Option<String> {
 
 /// What is not seen of connections that another program holds.
 fn of_program(run: &RunView) -> Vec<String> {
-    let Some((end, program)) = run.program() else {
-        return Vec::new();
-    };
-    let other = end.role.other().name();
-    let mut unseen = vec![format!(
-        "the {other}'s end was not read: what limits there shows only in its windows and acknowledgements"
-    )];
-    if program.name.is_none() {
-        let why = "which program holds the connections is not seen, nor its CPU time; run bitcost as root";
-        unseen.push(why.to_owned());
-    }
-    if let (Some(why), Some(seconds)) = (&program.ended, run.window_seconds(end.role)) {
-        unseen.push(format!("read for {seconds:.1} s only: {}", harmless(why)));
-    }
-    if program.others > 0 {
-        let others = counted(program.others, "connection");
-        unseen.push(format!("{others} that moved less were not read"));
-    }
-    let missing = end.tcp_info.as_ref().map(missing).unwrap_or_default();
-    if !missing.is_empty() {
-        let fields = missing.join(", ");
-        let why =
-            format!("this kernel does not report {fields}: what shows there alone is not seen");
-        unseen.push(why);
+    let mut unseen = Vec::new();
+    for (end, program) in run.programs() {
+        let (role, other) = (end.role.name(), end.role.other());
+        if !run.is_read(other) {
+            let other = other.name();
+            unseen.push(format!(
+                "the {other}'s end was not read: what limits there shows only in its windows and acknowledgements"
+            ));
+        }
+        if program.name.is_none() {
+            unseen.push(format!(
+                "which program holds the connections of the {role} is not seen, nor its CPU time; run bitcost as root, with --at HOST also --sudo"
+            ));
+        }
+        if let (Some(why), Some(seconds)) = (&program.ended, run.window_seconds(end.role)) {
+            unseen.push(format!("read for {seconds:.1} s only: {}", harmless(why)));
+        }
+        if program.others > 0 {
+            let others = counted(program.others, "connection");
+            unseen.push(format!("{others} that moved less were not read"));
+        }
+        let missing = end.tcp_info.as_ref().map(missing).unwrap_or_default();
+        if !missing.is_empty() {
+            let fields = missing.join(", ");
+            unseen.push(format!(
+                "this kernel does not report {fields}: what shows there alone is not seen"
+            ));
+        }
     }
     unseen
 }

@@ -20,10 +20,12 @@ pub fn reason(run: &RunView) -> Option<String> {
     let mut reasons: Vec<String> = ends.flat_map(offloads).collect();
     reasons.extend(parts.iter().filter_map(segment_size));
     reasons.extend(parts.iter().filter_map(counts));
-    // Of another program's connections it is a result.
-    if run.program().is_none() {
+    // Of other programs' connections it is a result, and their ends are counted for as long, but not at once.
+    let is_own = !run.is_of_programs();
+    if is_own {
         reasons.extend(nothing(run.sender, run.receiver));
     }
+    let contradictions = |part| contradictions(part, is_own);
     reasons.extend(parts.iter().flat_map(contradictions));
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
@@ -95,14 +97,15 @@ fn segment_size(part: &PartRun) -> Option<String> {
 }
 
 /// Contradictions in a part's two records, which cannot both be true, a sentence each: such a record was changed, or is
-/// wrong.
+/// wrong. Those between the records only where both are of one run.
 ///
 /// Only totals of the whole run are compared. They hold whatever is in flight when the window starts or ends: no endpoint
 /// had counted more at a sample than at its end, and no more arrives than was sent.
-fn contradictions(part: &PartRun) -> Vec<String> {
+fn contradictions(part: &PartRun, is_one_run: bool) -> Vec<String> {
     let ends = [&part.sender, &part.receiver].into_iter();
     let alone = ends.filter_map(samples);
-    alone.chain(received_more(part)).collect()
+    let between = received_more(part).filter(|_| is_one_run);
+    alone.chain(between).collect()
 }
 
 /// Checks that the counters rise from the window's first sample to its last, and to the whole run.

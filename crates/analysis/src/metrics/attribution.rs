@@ -129,7 +129,7 @@ const MOVED: &str = "received packets were handed to other CPUs (rps_cpus), wher
 
 /// The CPU time of the two endpoints, by the first method that the records allow.
 pub fn attribute(run: &RunView) -> Result<Attribution, Unavailable> {
-    if run.program().is_some() {
+    if run.is_of_programs() {
         return by_program_threads(run).ok_or_else(|| Unavailable(UNSEEN_THREADS.into()));
     }
     if !run.shared_cpus {

@@ -39,10 +39,15 @@ impl<'a> RunView<'a> {
         end.iperf3.is_none() && (end.program.is_some() || other.program.is_none())
     }
 
-    /// The end that was read of another program's connections, and the program; absent of bitcost's own traffic.
-    pub fn program(&self) -> Option<(&'a EndpointRecord, &'a Program)> {
-        let mut ends = self.ends().into_iter();
-        ends.find_map(|end| Some((end, end.program.as_deref()?)))
+    /// The ends that were read of other programs' connections, and the programs; none of bitcost's own traffic.
+    pub fn programs(&self) -> impl Iterator<Item = (&'a EndpointRecord, &'a Program)> + use<'a> {
+        let ends = self.ends().into_iter();
+        ends.filter_map(|end| Some((end, end.program.as_deref()?)))
+    }
+
+    /// Whether other programs hold the connections.
+    pub fn is_of_programs(&self) -> bool {
+        self.programs().next().is_some()
     }
 
     /// True if an iperf3 server played one of the endpoints.

@@ -520,18 +520,20 @@ fn packets_that_do_not_fit_the_path_are_told_by_what_becomes_of_them() {
 fn one_end_of_another_programs_connections_tells_what_it_sees() {
     let sends = |of: &mut Signals, foreign: Foreign| {
         (of.sender, of.receiver) = (times(0.1, 0.0, 0.0), None);
-        of.foreign = Some(Foreign {
+        let foreign = Foreign {
             connections: 1,
             ..foreign
-        });
+        };
+        of.foreign = [Some(foreign), None];
     };
     let receives = |of: &mut Signals, foreign: Foreign| {
         sends(of, foreign);
         (of.sender, of.receiver) = (None, of.sender);
-        of.foreign = of.foreign.map(|foreign| Foreign {
-            role: Role::Receiver,
-            ..foreign
-        });
+        let role = Role::Receiver;
+        of.foreign = [
+            None,
+            of.foreign[0].map(|foreign| Foreign { role, ..foreign }),
+        ];
     };
     let none = Foreign::default();
     assert_snapshot!(verdicts(&[
@@ -648,7 +650,7 @@ fn one_end_of_another_programs_connections_tells_what_it_sees() {
         ("none lasts", &|of| {
             let opened = Some(200.0);
             sends(of, Foreign { opened, ..none });
-            of.foreign.as_mut().expect("it is").connections = 0;
+            of.foreign[0].as_mut().expect("it is").connections = 0;
             of.goodput_bps = None;
         }),
         ("datagrams that a socket drops", &|of| {
@@ -674,6 +676,21 @@ fn one_end_of_another_programs_connections_tells_what_it_sees() {
             let spare = Some(0.9);
             sends(of, Foreign { spare, ..none });
             (of.tcp.unsent, of.tcp.buffer_use) = (Some(0.0), Some(0.98));
+        }),
+        ("both ends: out of order, and sent again", &|of| {
+            let out_of_order = Some(0.01);
+            receives(
+                of,
+                Foreign {
+                    out_of_order,
+                    ..none
+                },
+            );
+            of.foreign[0] = Some(Foreign {
+                spare: Some(0.9),
+                ..none
+            });
+            of.sender = times(0.1, 0.0, 0.0);
         }),
         ("datagrams that the host gives up", &|of| {
             let given_up = Some(0.2);

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bitcost_agent::{Refusal, Sought, enter_network_of, observe};
+use bitcost_agent::{Held, Refusal, Sought, enter_network_of, observe};
+use bitcost_controller::Observer;
 use bitcost_execute::Connection;
+use bitcost_execute::hosts::Host;
 use bitcost_execute::store::USUAL_PARENT;
+use bitcost_model::event::NamedHosts;
 use bitcost_model::units::parse_duration;
 use bitcost_render::block::text;
 use bitcost_render::explained::{evidence_blocks, explanation_blocks};
@@ -42,6 +45,12 @@ struct Connections {
     /// Look for the connection in the network namespace of this process, such as one of a container
     #[arg(long, value_name = "PID", requires = "connection")]
     netns: Option<u32>,
+    /// Also read the other end, on this host, in the same seconds: `local`, or an ssh destination, such as user@host
+    #[arg(long, value_name = "HOST", requires = "sought", value_parser = Host::parse)]
+    at: Option<Host>,
+    /// Start its agent there with `sudo -n`, so that it sees other users' programs
+    #[arg(long, requires = "at")]
+    sudo: bool,
     /// How long connections are read
     #[arg(short = 't', long, value_name = "TIME", default_value = "5s", value_parser = parse_duration, requires = "sought")]
     time: Duration,
@@ -68,21 +77,41 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::print(&text(&blocks, columns().unwrap_or(u16::MAX)))
 }
 
-/// Reads one end of connections, and explains them.
+/// Reads connections at one end or at both, and explains them.
 fn connections(of: &Connections, sought: &Sought) -> Result<(), Failure> {
     let lacking = |refusal: Refusal| Failure::Environment(refusal.reason);
     let stop = stop_on_signals()?;
+    let spec = NamedHosts {
+        sudo: of.sudo,
+        ..NamedHosts::default()
+    };
+    // Before the network namespace is entered, from which the host may be out of reach.
+    let open = |host: &Host| Observer::open(host.endpoint(&spec), &stop);
+    let other = of.at.as_ref().map(open).transpose()?;
     if let Some(process) = of.netns.or(of.pid) {
         enter_network_of(process).map_err(lacking)?;
     }
+    let held = Held::find(sought, None).map_err(lacking)?;
     let is_over = || stop.load(Ordering::Relaxed);
-    let observed = observe(sought, of.time, &is_over).map_err(lacking)?;
+    let (observed, other) = std::thread::scope(|scope| {
+        let own = scope.spawn(|| observe(&held, of.time, &is_over));
+        let ends = held.connections().map(|[own, peer]| [peer, own]);
+        let (ends, role) = (ends.collect(), held.role.other());
+        let other = other.map(|mut other| other.observe(ends, role, of.time));
+        (own.join(), other)
+    });
+    let observed = observed.unwrap_or_else(|_| Err("the readings failed".into()));
+    let observed = observed.map_err(lacking)?;
     let connection = Connection {
         record: observed.record,
         host: observed.host,
     };
+    if let Some(Err(why)) = &other {
+        output::say(&format!("the other end was not read: {why}"));
+    }
     let command = connection.clone_command().filter(|_| of.clone);
-    let found = connection.execution(&of.out, output::command_line())?;
+    let other = other.and_then(Result::ok);
+    let found = connection.execution(other, &of.out, output::command_line())?;
     Look::default().print(std::slice::from_ref(&found))?;
     let verdicts = found.explanation.cells.iter();
     let verdicts = verdicts.filter_map(|cell| cell.verdict());

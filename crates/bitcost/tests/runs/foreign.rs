@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 bitcost_testkit::trials! {
-    Host: program_that_offers_little_is_named_and_its_log_is_an_execution, small_write_after_another_is_held_back, reader_that_does_not_read_is_named, idle_connection_moves_nothing, connection_that_ends_is_read_until_then, what_is_not_there_is_an_error;
-    PrivateNetwork: process_is_read_in_its_network_namespace;
+    Host: program_that_offers_little_is_named_and_its_log_is_an_execution, small_write_after_another_is_held_back, reader_that_does_not_read_is_named, both_ends_are_read_where_the_other_is_named, idle_connection_moves_nothing, connection_that_ends_is_read_until_then, what_is_not_there_is_an_error;
+    PrivateNetwork: process_is_read_in_its_network_namespace, what_the_other_host_lacks_is_said;
 }
 
 /// Connects two threads of this process, which work until they are dropped.
@@ -63,6 +63,19 @@ fn read_all(mut stream: TcpStream, _: &AtomicBool) {
     while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
 }
 
+fn write_all(mut stream: TcpStream, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        let _ = stream.write_all(&[0; 1 << 17]);
+    }
+}
+
+fn read_seldom(mut stream: TcpStream, is_over: &AtomicBool) {
+    let mut buffer = vec![0; 1 << 16];
+    while !is_over.load(Ordering::Relaxed) && stream.read(&mut buffer).is_ok() {
+        thread::sleep(Duration::from_millis(30));
+    }
+}
+
 fn wait(_: TcpStream, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         thread::sleep(Duration::from_millis(10));
@@ -71,15 +84,14 @@ fn wait(_: TcpStream, is_over: &AtomicBool) {
 
 /// What bitcost explains of this connection, and the document of the execution that it keeps.
 fn explained(bench: &Bench, connection: &str) -> (Done, Value) {
-    let words = [
-        "explain",
-        "--connection",
-        connection,
-        "-t",
-        "1500ms",
-        "--clone",
-    ];
-    let done = bench.bitcost(&words);
+    explained_with(bench, connection, "--clone")
+}
+
+/// The same with more words.
+fn explained_with(bench: &Bench, connection: &str, more: &str) -> (Done, Value) {
+    let words = ["explain", "--connection", connection, "-t", "1500ms"];
+    let words = words.into_iter().chain(more.split(' '));
+    let done = bench.bitcost(&words.collect::<Vec<_>>());
     let shown = bench.bitcost(&["show", &bench.execution_name(), "--json"]);
     (done, shown.with_code(0).json())
 }
@@ -127,20 +139,23 @@ fn small_write_after_another_is_held_back() {
 }
 
 fn reader_that_does_not_read_is_named() {
-    let pair = Pair::new(
-        |mut stream, is_over| {
-            while !is_over.load(Ordering::Relaxed) {
-                let _ = stream.write_all(&[0; 1 << 17]);
-            }
-        },
-        |mut stream, is_over| {
-            let mut buffer = vec![0; 1 << 16];
-            while !is_over.load(Ordering::Relaxed) && stream.read(&mut buffer).is_ok() {
-                thread::sleep(Duration::from_millis(30));
-            }
-        },
-    );
+    let pair = Pair::new(write_all, read_seldom);
     assert_eq!(limiter(&pair.from(1)), "receiver_application");
+}
+
+/// A reader that does not read is named at its own end, also where the other one was asked for.
+fn both_ends_are_read_where_the_other_is_named() {
+    let pair = Pair::new(write_all, read_seldom);
+    let bench = Bench::new();
+    let (done, document) = explained_with(&bench, &pair.from(0), "--at local");
+    let done = done.with_code(0);
+    assert!(!done.stdout.contains("not read"), "{}", done.stdout);
+    assert_eq!(document["bottleneck"]["limiter"], "receiver_application");
+    let waiting = "a quarter of the receive buffer waiting for the program";
+    done.assert_prints(waiting);
+    for end in ["sender", "receiver"] {
+        assert_eq!(document["hosts"][end]["place"], "local");
+    }
 }
 
 fn idle_connection_moves_nothing() {
@@ -169,6 +184,7 @@ fn what_is_not_there_is_an_error() {
         (["--connection", ":9"], 3, "no such connection is open"),
         (["--connection", "localhost:80"], 2, "is no address"),
         (["--pid", "4194304"], 3, "there is no process 4194304"),
+        (["--pid=1", "--sudo"], 2, "--at"),
     ] {
         let done = bench.bitcost(&[&["explain", "-t", "1s"], &words[..]].concat());
         done.with_code(code).assert_says(why);
@@ -200,4 +216,38 @@ fn process_is_read_in_its_network_namespace() {
         .start_program(Path::new("unshare"), &words)
         .finish(PATIENCE);
     done.with_code(0).assert_prints("sender's program");
+}
+
+/// ssh has its own words for a host that is out of reach; where a connection is not there, the end here is explained.
+fn what_the_other_host_lacks_is_said() {
+    let bench = Bench::new().with_own_programs();
+    let why = "ssh: Could not resolve hostname web";
+    bench.write("ssh", &format!("#!/bin/sh\necho '{why}' >&2; exit 255\n"));
+    fs::set_permissions(bench.path().join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let pair = Pair::slow();
+    let ends = pair.from(0);
+    let done = bench.bitcost(&["explain", "--connection", &ends, "--at", "web"]);
+    done.with_code(3)
+        .assert_says("ssh has no connection to web");
+    let own = std::process::id().to_string();
+    let words = [
+        "explain",
+        "-t",
+        "1500ms",
+        "--netns",
+        &own,
+        "--connection",
+        &ends,
+        "--at",
+        "local",
+    ];
+    let bitcost = program();
+    let elsewhere = ["--net", "--", bitcost.to_str().expect("a path")];
+    let words = [&elsewhere[..], &words].concat();
+    let done = bench
+        .start_program(Path::new("unshare"), &words)
+        .finish(PATIENCE);
+    let done = done.with_code(0);
+    done.assert_prints("sender's program");
+    done.assert_says("the other end was not read: local: no such connection is open");
 }

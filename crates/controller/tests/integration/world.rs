@@ -437,6 +437,12 @@ impl State {
                 answers.push(FromAgent::Constants(Box::default()));
             }
             ToAgent::TryProfile => answers.push(FromAgent::Profilable),
+            ToAgent::Observe { .. } => {
+                answers.extend([
+                    FromAgent::Host(Box::default()),
+                    FromAgent::Done(Box::default()),
+                ]);
+            }
             ToAgent::Prepare(prepare) => answers.push(FromAgent::Listening {
                 addresses: listening(prepare),
                 origin: None,

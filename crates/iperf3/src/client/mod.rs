@@ -128,6 +128,7 @@ impl<W: Write> Agent<W> {
             }
             ToAgent::TryProfile => lacks("does not sample the CPUs of its host"),
             ToAgent::Constants { .. } => lacks("does not measure its host"),
+            ToAgent::Observe { .. } => lacks("does not read connections of other programs"),
             ToAgent::Prepare(prepare) => {
                 self.test = None;
                 let mut alive = || self.send(&FromAgent::Alive);

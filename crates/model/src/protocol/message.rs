@@ -171,6 +171,15 @@ pub enum ToAgent {
     },
     /// Asks the agent whether it may sample the CPUs of its host: [`FromAgent::Profilable`].
     TryProfile,
+    /// Asks the agent to read one end of connections that another program holds: [`FromAgent::Host`], then
+    /// [`FromAgent::Done`].
+    Observe {
+        /// Its end and the other of each.
+        connections: Vec<[SocketAddr; 2]>,
+        /// Whether its end sends most of the data, or receives them.
+        role: Role,
+        length_ms: u32,
+    },
     /// Asks the agent to prepare an endpoint: [`FromAgent::Listening`].
     Prepare(Box<Prepare>),
     /// Reports where the other endpoint listens, so that both can connect: [`FromAgent::Ready`].
@@ -235,7 +244,7 @@ pub enum FromAgent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stalled_ms: Option<u64>,
     },
-    /// The run is over at this endpoint.
+    /// The run is over at this endpoint, or the time for which connections are read.
     Done(Box<EndpointRecord>),
     /// The run was ended by [`ToAgent::Stop`].
     Stopped,

@@ -56,7 +56,7 @@ pub static NAGLE: LimiterRow = LimiterRow {
             "Nagle's algorithm waits for an acknowledgement, which the other end delays",
             "nothing is under way: TCP_CORK or MSG_MORE holds it back",
         ];
-        let foreign = signals.foreign.into_iter();
+        let foreign = signals.programs();
         let held = foreign.flat_map(|of| of.held.into_iter().zip(details));
         found.extend(held.filter_map(|(share, detail)| {
             let counter = "less than a segment waiting to be sent";
@@ -72,7 +72,7 @@ pub static ACCEPT_QUEUE: LimiterRow = LimiterRow {
     remedy: "accept sooner (more threads), or raise the backlog of listen() and net.core.somaxconn",
     evidence: "of another program's connections: as many wait to be accepted as may, 30 % of the time",
     suspects: |signals, found| {
-        let full = signals.foreign.and_then(|of| of.queue_full);
+        let full = signals.programs().filter_map(|of| of.queue_full);
         found.extend(full.filter(|share| *share > 0.0).map(|share| {
             let counter = "as many connections waiting to be accepted as may";
             let evidence = vec![least(counter, share, OFTEN)];
@@ -87,8 +87,8 @@ pub static CONNECTION_SETUP: LimiterRow = LimiterRow {
     remedy: "keep connections open (keep-alive, a pool of connections)",
     evidence: "of another program's connections: none lasts, and 5 a second are opened or accepted",
     suspects: |signals, found| {
-        let none = signals.foreign.filter(|of| of.connections == 0);
-        found.extend(none.and_then(|of| of.opened).map(|opened| {
+        let none = signals.programs().filter(|of| of.connections == 0);
+        found.extend(none.filter_map(|of| of.opened).map(|opened| {
             let counter = "connections that the host opened or accepted";
             let evidence = vec![least_of(counter, opened, "1/s", OPENED)];
             CONNECTION_SETUP.suspect(0.83, evidence).of_change()
@@ -102,7 +102,7 @@ pub static SMALL_MESSAGES: LimiterRow = LimiterRow {
     remedy: "join what is written: a buffer in the program that sends",
     evidence: "of another program's connections: the sender is on a CPU or waiting for one 75 %, and writes 1 KiB a call at most, or sends as little in a segment",
     suspects: |signals, found| {
-        let written = signals.foreign.and_then(|of| of.write_bytes);
+        let written = signals.program(Role::Sender).and_then(|of| of.write_bytes);
         found.extend(written.zip(signals.sender).map(|(bytes, sender)| {
             let evidence = vec![
                 least("sender on a CPU or waiting for one", sender.busy(), BUSY),
@@ -119,7 +119,7 @@ pub static SOCKET_MEMORY: LimiterRow = LimiterRow {
     remedy: "raise the memory limit of the receiver's control group (memory.max), or net.ipv4.tcp_mem",
     evidence: "of another program's connections: its host was short of memory for received data once a second (`PruneCalled`, `RcvPruned`, `TCPRcvQDrop`, `TCPMemoryPressures`)",
     suspects: |signals, found| {
-        let receives = signals.foreign.filter(|of| of.role == Role::Receiver);
+        let receives = signals.program(Role::Receiver);
         let times = receives.and_then(|of| of.short_of_memory);
         found.extend(times.filter(|times| *times > 0.0).map(|times| {
             let counter = "received data thrown away or pressed together for want of memory";
@@ -136,7 +136,7 @@ pub static SENDER_APPLICATION: LimiterRow = LimiterRow {
     evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, a buffer limits at most 25 % of the busy time, and the send buffer is at most 67 % in use; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %",
     suspects: |signals, found| {
         // Without traffic either program may wait for the other.
-        let sends = signals.foreign.filter(|of| of.role == Role::Sender);
+        let sends = signals.program(Role::Sender);
         let sends = sends.filter(|_| signals.is_moving());
         found.extend(sends.and_then(|of| {
             let evidence = match signals.is_tcp {
@@ -162,11 +162,11 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
     remedy: "see what the receiving program does between its reads (one full thread, its disk, a lock)",
     evidence: "of another program's connections: a quarter of the receive buffer waits for it 50 % of the time; or the sender is limited by the receive window 25 % of its busy time, and that window falls below a quarter of its most",
     suspects: |signals, found| {
-        found.extend(signals.foreign.and_then(|of| match of.role {
+        found.extend(signals.programs().filter_map(|of| match of.role {
             Role::Receiver => {
                 let counter = "a quarter of the receive buffer waiting for the program";
                 let evidence = vec![least(counter, of.piles_up?, MOSTLY)];
-                Some(RECEIVER_APPLICATION.suspect(0.74, evidence).of_change())
+                Some(RECEIVER_APPLICATION.suspect(0.75, evidence).of_change())
             }
             Role::Sender => {
                 let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
@@ -182,7 +182,7 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
 
 /// Evidence that the receiving program has no time left, which is given, with data that wait for it.
 pub(super) fn has_no_time(signals: &Signals, no_time: Evidence) -> Option<Vec<Evidence>> {
-    let of = signals.foreign.filter(|of| of.role == Role::Receiver)?;
+    let of = signals.program(Role::Receiver)?;
     let waits = match of.dropped.filter(|share| *share >= DROPPED) {
         Some(share) => least(DROPS, share, DROPPED),
         None => least(UNREAD, of.unread?, MOSTLY),
@@ -192,7 +192,7 @@ pub(super) fn has_no_time(signals: &Signals, no_time: Evidence) -> Option<Vec<Ev
 
 /// Datagrams for which the receiving socket has no room.
 pub(super) fn overflows(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
-    let share = signals.foreign?.dropped?;
+    let share = signals.program(Role::Receiver)?.dropped?;
     Some(
         row.suspect(0.9, vec![least(DROPS, share, DROPPED)])
             .of_change(),
@@ -201,7 +201,7 @@ pub(super) fn overflows(signals: &Signals, row: &'static LimiterRow) -> Option<C
 
 /// Datagrams that the host cannot put together.
 pub(super) fn gives_up(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
-    let share = signals.foreign?.given_up?;
+    let share = signals.program(Role::Receiver)?.given_up?;
     let counter = "fragments whose datagram the host gave up (IpReasmFails)";
     let found = row.suspect(0.9, vec![least(counter, share, DROPPED)]);
     let found = found.with_detail("too little memory for their reassembly");
@@ -210,8 +210,11 @@ pub(super) fn gives_up(signals: &Signals, row: &'static LimiterRow) -> Option<Ca
 }
 
 /// Requests one at a time, each of which waits for the answer to the one before.
-pub(super) fn in_turns(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
-    let of = signals.foreign?;
+pub(super) fn in_turns(
+    signals: &Signals,
+    of: &Foreign,
+    row: &'static LimiterRow,
+) -> Option<Candidate> {
     let turns = of.turns?;
     let counter = "data segments in the other direction for each round trip";
     let mut evidence = vec![
@@ -219,16 +222,22 @@ pub(super) fn in_turns(signals: &Signals, row: &'static LimiterRow) -> Option<Ca
         most_of(counter, turns, "", TURNS[1]),
     ];
     evidence.extend(match of.role {
-        Role::Sender => offers_little(signals, &of)?,
+        Role::Sender => offers_little(signals, of)?,
         Role::Receiver => vec![most(UNREAD, of.unread?, MOSTLY)],
     });
     let found = row.suspect(0.75, evidence).of_change();
     Some(found.with_detail("one request at a time: each waits for the answer to the one before"))
 }
 
+/// The receiving end, where the one that sends, which knows its windows and losses, was not read.
+fn receives_alone(signals: &Signals) -> Option<Foreign> {
+    let is_alone = signals.program(Role::Sender).is_none();
+    signals.program(Role::Receiver).filter(|_| is_alone)
+}
+
 /// The window that this end announces, of which all is under way.
 pub(super) fn window_is_full(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
-    let of = signals.foreign.filter(|of| of.role == Role::Receiver)?;
+    let of = receives_alone(signals)?;
     let evidence = vec![
         least(
             "data under way of the window that this end announces",
@@ -242,7 +251,7 @@ pub(super) fn window_is_full(signals: &Signals, row: &'static LimiterRow) -> Opt
 
 /// Segments that arrive out of order, because those before them were lost.
 pub(super) fn arrives_late(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
-    let of = signals.foreign.filter(|of| of.role == Role::Receiver)?;
+    let of = receives_alone(signals)?;
     let mut evidence = vec![least("segments out of order", of.out_of_order?, 0.001)];
     let busy = signals.receiver.map(|times| times.busy());
     evidence.extend(busy.map(|busy| most("receiver on a CPU or waiting for one", busy, BUSY)));
@@ -251,7 +260,7 @@ pub(super) fn arrives_late(signals: &Signals, row: &'static LimiterRow) -> Optio
 
 /// A queue of this host that is not empty for most of the time.
 pub(super) fn waits_here(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
-    let of = signals.foreign.filter(|of| of.role == Role::Sender)?;
+    let of = signals.program(Role::Sender)?;
     let hop = signals.hops.iter().find(|hop| hop.is_own)?;
     let counter = format!("packets waiting in {} at {}", hop.kind, hop.name);
     let found = row.suspect(0.6, vec![least(counter, of.queued?, MOSTLY)]);
@@ -260,7 +269,7 @@ pub(super) fn waits_here(signals: &Signals, row: &'static LimiterRow) -> Option<
 
 /// A rate that the program itself set for its connection.
 pub(super) fn is_capped(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
-    let share = signals.foreign?.of_cap?;
+    let share = signals.program(Role::Sender)?.of_cap?;
     let counter = "rate of what SO_MAX_PACING_RATE allows";
     let found = row.suspect(0.89, vec![least(counter, share, KEPT)]);
     let found = found.with_detail("the program sets SO_MAX_PACING_RATE");
@@ -288,5 +297,5 @@ fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
 
 /// Evidence that a connection whose congestion window grows is held by it, and not by its program.
 pub(super) fn is_offered(signals: &Signals) -> Option<Evidence> {
-    Some(most(SPARE, signals.foreign?.spare?, MOSTLY))
+    Some(most(SPARE, signals.program(Role::Sender)?.spare?, MOSTLY))
 }

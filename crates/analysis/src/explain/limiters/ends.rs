@@ -88,7 +88,8 @@ pub static SLOW_READER: LimiterRow = LimiterRow {
     remedy: "make the receiving program read sooner; larger buffers only delay the loss",
     evidence: "the receiver sleeps by its own choice 30 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender; or of UDP, the drops of its socket are half of the loss, which is over 2 %",
     suspects: |signals, found| {
-        let Some(receiver) = signals.receiver else {
+        // Why another program does not read is not known.
+        let Some(receiver) = signals.receiver.filter(|_| !signals.is_foreign()) else {
             return;
         };
         let slept = || least("receiver sleeping between calls", receiver.slept, SLEEPS);

@@ -30,7 +30,8 @@ pub static LATENCY: LimiterRow = LimiterRow {
     evidence: "requests or connections; the client waits for answers 50 % of the time; where each moves 64 KiB or more, a quarter of its time is a round trip",
     suspects: |signals, found| {
         found.extend(waiting(signals));
-        found.extend(in_turns(signals, &LATENCY));
+        let foreign = signals.programs();
+        found.extend(foreign.filter_map(|of| in_turns(signals, &of, &LATENCY)));
     },
 };
 
