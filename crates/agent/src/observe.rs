@@ -19,6 +19,7 @@ use bitcost_probe::programs;
 use bitcost_probe::sockets::{memory_of, together};
 use bitcost_sys::clock::{monotonic_ns, sleep_until};
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
+use bitcost_sys::tcp_info;
 use bitcost_sys::thread::cpus_of_thread;
 use bitcost_traffic::tcp_info_of;
 
@@ -259,7 +260,7 @@ impl Read {
         for (sample, reading) in self.samples.iter_mut().zip(&self.sockets) {
             let sockets = lasting.iter().filter_map(|place| reading[*place].as_ref());
             let infos = sockets.clone().filter_map(|one| one.tcp_info.as_ref());
-            let infos: Vec<TcpInfo> = infos.map(tcp_info_of).collect();
+            let infos: Vec<TcpInfo> = infos.map(state).collect();
             let bytes: u64 = infos.iter().filter_map(|info| moved(role, info)).sum();
             // Counts are those since the first reading.
             sample.counts.bytes = bytes.saturating_sub(*before.get_or_insert(bytes));
@@ -268,6 +269,17 @@ impl Read {
             (sample.tcp_info, sample.connections) = together(infos);
         }
         lasting
+    }
+}
+
+/// The state of a connection, with whose data came last.
+fn state(info: &tcp_info::TcpInfo) -> TcpInfo {
+    // The times since then.
+    let sent = info.get(|raw| &raw.last_data_sent);
+    let heard = info.get(|raw| &raw.last_data_recv);
+    TcpInfo {
+        heard_last: heard.zip(sent).map(|(heard, sent)| heard < sent),
+        ..tcp_info_of(info)
     }
 }
 

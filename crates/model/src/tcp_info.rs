@@ -62,6 +62,8 @@ tcp_info! {
     unacked_segments: u32,
     /// Bytes written and not yet sent.
     notsent_bytes: u32,
+    /// True when data of the other endpoint came after the last that was sent; only of other programs' connections.
+    heard_last: bool,
     /// The pacing rate of the connection, in bytes per second; 2^64 − 1: it is not paced.
     pacing_rate_bytes_per_second: u64,
     /// The most that the program lets it pace itself at (`SO_MAX_PACING_RATE`), in bytes per second; 2^64 − 1, or of

@@ -144,6 +144,7 @@ pub fn tcp_info_of(info: &tcp_info::TcpInfo) -> TcpInfo {
         rcv_wnd_bytes: info.get(|raw| &raw.rcv_wnd),
         unacked_segments: info.get(|raw| &raw.unacked),
         notsent_bytes: info.get(|raw| &raw.notsent_bytes),
+        heard_last: None,
         pacing_rate_bytes_per_second: info.get(|raw| &raw.pacing_rate),
         max_pacing_rate_bytes_per_second: info.get(|raw| &raw.max_pacing_rate),
         delivered: info.get(|raw| &raw.delivered),

@@ -1,7 +1,7 @@
 //! What one end says of connections that another program holds.
 
 use bitcost_model::counters::SocketMemory;
-use bitcost_model::record::{Program, Role, Sample, TcpInfo};
+use bitcost_model::record::{Program, Role, Sample, TcpInfo, ThreadTime};
 
 use crate::explain::series::{Series, mean};
 use crate::metrics::RunView;
@@ -45,12 +45,19 @@ pub struct Foreign {
     pub out_of_order: Option<f64>,
     /// Segments of data in the other direction for each round trip.
     pub turns: Option<f64>,
+    /// Of connections with data in both directions: nothing is under way, and the last data came from the other end, which
+    /// waits for this program.
+    pub its_turn: Option<f64>,
+    /// Whether the program accepts connections.
+    pub listens: bool,
     /// Goodput ÷ the most that the program lets the connection pace itself at (`SO_MAX_PACING_RATE`).
     pub of_cap: Option<f64>,
     /// Connections that the host opened or accepted each second.
     pub opened: Option<f64>,
     /// As many connections waited to be accepted as may.
     pub queue_full: Option<f64>,
+    /// Congestion windows that fell to half or less from one sample to the next, although nothing was sent again, and are full.
+    pub begins: Option<f64>,
     /// Bytes of each write, or where it uses other calls of each segment.
     pub write_bytes: Option<f64>,
     /// Times a second that the host was short of memory for received data.
@@ -59,6 +66,8 @@ pub struct Foreign {
     pub dropped: Option<f64>,
     /// Of datagrams: nothing waits to be sent.
     pub is_empty: Option<f64>,
+    /// Datagrams that the host sends for each time that the program's threads sleep.
+    pub burst: Option<f64>,
     /// Fragments whose datagram the host gave up ÷ fragments that arrived.
     pub given_up: Option<f64>,
 }
@@ -81,6 +90,7 @@ impl Foreign {
             connections,
             opened: per_second(&["Tcp.ActiveOpens", "Tcp.PassiveOpens"]),
             queue_full: program.queue_full.map(queue),
+            listens: program.queue_full.is_some(),
             short_of_memory: per_second(&SHORT_OF_MEMORY),
             given_up: grown(&["Ip.ReasmFails", "Ip6.ReasmFails"])
                 .zip(grown(&["Ip.ReasmReqds", "Ip6.ReasmReqds"]))
@@ -108,11 +118,17 @@ impl Foreign {
             let taken = edges.grown(&["Udp.InDatagrams", "Udp6.InDatagrams"])?;
             Some((drops, drops + taken)).filter(|(_, came)| *came > 0.0)
         });
+        let sleeps = |thread: &ThreadTime| thread.switches.map(|of| of.voluntary);
+        let sent = own.edges().and_then(|edges| {
+            let sent = edges.grown(&["Udp.OutDatagrams", "Udp6.OutDatagrams"])?;
+            Some(sent / edges.of_threads(sleeps)?.max(1.0))
+        });
         let is_empty =
             |one: &SocketMemory| one.send_queue_bytes == 0 && one.send_allocated_bytes == 0;
         Foreign {
             dropped: came.map(|(drops, came)| drops / came),
             is_empty: own.mean(|sample| queued(sample, is_empty)),
+            burst: sent.filter(|_| self.role == Role::Sender),
             ..self
         }
     }
@@ -155,6 +171,12 @@ impl Foreign {
             Role::Sender => count(|info| info.data_segs_in),
             Role::Receiver => count(|info| info.data_segs_out),
         };
+        // A segment a second or more in each direction: the programs speak in turn.
+        let is_asked = answers.is_some_and(|count| count >= own.seconds());
+        let its_turn = |info: &TcpInfo| {
+            let is_empty = info.unacked_segments? == 0 && info.notsent_bytes? == 0;
+            Some(f64::from(u8::from(is_empty && info.heard_last?)))
+        };
         let round_trip =
             own.mean(|sample| over(sample, |info| Some(f64::from(info.rtt_us?) / 1e6)));
         let trips = round_trip.map(|rtt_s| own.seconds() / rtt_s * self.connections.max(1) as f64);
@@ -176,6 +198,7 @@ impl Foreign {
             .filter(|[bytes, calls]| *bytes > 0 && *calls > 0);
         let written = calls.map(|[bytes, calls]| bytes as f64 / calls as f64);
         let written = written.or_else(|| Some(bytes? / segments?));
+        let pairs = own.samples().zip(own.samples().skip(1));
         Foreign {
             dips: least
                 .zip(most.filter(|most| *most > 0.0))
@@ -184,6 +207,10 @@ impl Foreign {
             out_of_order: count(|info| info.rcv_ooopack)
                 .zip(count(|info| info.segs_in))
                 .map(|(late, all)| late / all.max(1.0)),
+            its_turn: own
+                .mean(|sample| over(sample, its_turn))
+                .filter(|_| is_asked),
+            begins: Some(pairs.map(begin_again).sum()),
             turns: answers.zip(trips).map(|(answers, trips)| answers / trips),
             of_cap: own
                 .mean(|sample| over(sample, cap))
@@ -193,6 +220,17 @@ impl Foreign {
             ..self
         }
     }
+}
+
+/// The connections whose congestion window fell to half or less, although nothing was sent again, and holds back what waits.
+fn begin_again((before, after): (&Sample, &Sample)) -> f64 {
+    let pairs = before.connections().iter().zip(after.connections());
+    let begins = |(was, is): &(&TcpInfo, &TcpInfo)| {
+        let has_fallen = is.snd_cwnd_segments <= was.snd_cwnd_segments.map(|window| window / 2);
+        let is_full = is.notsent_bytes > Some(0) && is.unacked_segments >= is.snd_cwnd_segments;
+        has_fallen && is_full && was.total_retrans == is.total_retrans
+    };
+    pairs.filter(begins).count() as f64
 }
 
 /// Whether less than a segment waits to be sent.

@@ -12,12 +12,15 @@ const LOST: f64 = 0.1;
 /// The CPU time of one program, in per cent of one CPU, from which one thread of it may have no time left.
 const FULL_PCT: f64 = 90.0;
 
+/// The same beside other programs' connections, whose packets a program that shares its CPUs may carry.
+const MUCH_PCT: f64 = 50.0;
+
 /// What other programs took from a run. It is no limiter, and a caveat alone, unless it explains what is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Others {
     /// The most that they can have had of the CPU time that the threads of sender and receiver asked for, as a share.
     lost: [f64; 2],
-    /// A program that used nearly a CPU or more, and how much in per cent of one.
+    /// A program that used much of a CPU or more, and how much in per cent of one.
     full: Option<(String, f64)>,
     /// Offloads of a stream that are off, of both ends.
     off: Vec<&'static str>,
@@ -44,7 +47,12 @@ impl Others {
         };
         let largest = [run.sender, run.receiver].map(|end| programs(end)?.1);
         let mut full = largest.into_iter().flatten();
-        let full = full.find(|(_, pct)| *pct >= FULL_PCT);
+        let least = if run.is_of_programs() {
+            MUCH_PCT
+        } else {
+            FULL_PCT
+        };
+        let full = full.find(|(_, pct)| *pct >= least);
         let is_stream = run.conditions.workload.is_byte_stream();
         let off = OFFLOADS.iter().filter(|(feature, end, _)| {
             let active = &run.end(*end).offloads.active;

@@ -100,6 +100,8 @@ pub struct Tcp {
     /// Retransmitted segments ÷ data segments sent.
     pub retransmitted: Option<f64>,
     pub retransmits: Option<f64>,
+    /// Segments that were sent again since the connections began.
+    pub sent_again: Option<f64>,
     /// Data segments sent.
     pub segments: Option<f64>,
     /// Round-trip time, in ms.
@@ -178,6 +180,7 @@ impl Tcp {
             answers_marks_by_half: matches!(control, Some("reno" | "cubic")),
             retransmitted: retransmits.zip(segments).map(|(again, all)| again / all),
             retransmits,
+            sent_again: last.and_then(|info| info.total_retrans.map(f64::from)),
             segments,
             rtt_ms: of(rtt_ms),
             queueing: of(queueing),

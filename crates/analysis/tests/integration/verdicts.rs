@@ -677,6 +677,39 @@ fn one_end_of_another_programs_connections_tells_what_it_sees() {
             sends(of, Foreign { spare, ..none });
             (of.tcp.unsent, of.tcp.buffer_use) = (Some(0.0), Some(0.98));
         }),
+        ("asked, and nothing under way", &|of| {
+            let (its_turn, listens) = (Some(0.9), true);
+            let foreign = Foreign {
+                its_turn,
+                listens,
+                ..none
+            };
+            sends(of, foreign);
+        }),
+        ("a window that grows since losses", &|of| {
+            let spare = Some(0.0);
+            sends(of, Foreign { spare, ..none });
+            of.tcp.sent_again = Some(11.0);
+            (of.tcp.halves, of.tcp.in_slow_start) = (true, Some(false));
+            (of.tcp.cwnd_use, of.tcp.queueing) = (Some(0.95), Some(1.1));
+        }),
+        ("windows that begin again", &|of| {
+            let begins = Some(5.0);
+            sends(of, Foreign { begins, ..none });
+            of.tcp.halves = true;
+        }),
+        ("bursts of datagrams", &|of| {
+            let (is_empty, burst) = (Some(1.0), Some(178.0));
+            sends(
+                of,
+                Foreign {
+                    is_empty,
+                    burst,
+                    ..none
+                },
+            );
+            of.is_tcp = false;
+        }),
         ("both ends: out of order, and sent again", &|of| {
             let out_of_order = Some(0.01);
             receives(

@@ -36,6 +36,9 @@ const BUFFER: f64 = 0.25;
 /// A window that closes falls below this share of its most.
 const CLOSES: f64 = 0.25;
 
+/// Datagrams between two sleeps of a program from which on they are a burst that a queue may have no room for.
+const BURST: f64 = 32.0;
+
 /// Segments of data in the other direction for each round trip, where each part waits for a request.
 const TURNS: [f64; 2] = [0.4, 2.5];
 
@@ -133,7 +136,7 @@ pub static SENDER_APPLICATION: LimiterRow = LimiterRow {
     name: "sender_application",
     title: "sender's program",
     remedy: "see what the sending program waits for (its disk, its input, a lock, an answer): the connection takes all that it writes",
-    evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, a buffer limits at most 25 % of the busy time, and the send buffer is at most 67 % in use; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %",
+    evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, a buffer limits at most 25 % of the busy time, and the send buffer is at most 67 % in use; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %; or, of either program, nothing is under way and the last data came from the other end 50 % of the time, of connections with a data segment a second in each direction",
     suspects: |signals, found| {
         // Without traffic either program may wait for the other.
         let sends = signals.program(Role::Sender);
@@ -150,9 +153,15 @@ pub static SENDER_APPLICATION: LimiterRow = LimiterRow {
                     ),
                 ],
             };
-            let found = SENDER_APPLICATION.suspect(0.72, evidence);
-            Some(found.with_detail("it does not offer more").of_change())
+            let found = SENDER_APPLICATION.suspect(0.72, evidence).of_change();
+            Some(match of.burst.filter(|count| *count >= BURST) {
+                Some(count) => found.with_detail(format!(
+                    "it does not offer more, and sends bursts of about {count:.0} datagrams, which a queue must hold"
+                )).with_remedy("let the sending program sleep more often, and for less time (of iperf3 --pacing-timer), so that bursts are short"),
+                None => found.with_detail("it does not offer more"),
+            })
         }));
+        found.extend(owes(signals, Role::Sender, &SENDER_APPLICATION));
     },
 };
 
@@ -177,8 +186,21 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
                 Some(RECEIVER_APPLICATION.suspect(0.74, evidence).of_change())
             }
         }));
+        found.extend(owes(signals, Role::Receiver, &RECEIVER_APPLICATION));
     },
 };
+
+/// A program for which the other end waits, and that does not answer.
+fn owes(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Candidate> {
+    let of = signals.program(role).filter(|_| signals.is_moving())?;
+    let counter = "nothing under way, and the last data came from the other end";
+    let found = row.suspect(0.76, vec![least(counter, of.its_turn?, MOSTLY)]);
+    let words = match of.listens {
+        true => "the other end waits for an answer of this server",
+        false => "the other end waits for what this program sends next",
+    };
+    Some(found.with_detail(words).of_change())
+}
 
 /// Evidence that the receiving program has no time left, which is given, with data that wait for it.
 pub(super) fn has_no_time(signals: &Signals, no_time: Evidence) -> Option<Vec<Evidence>> {
@@ -293,6 +315,16 @@ fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
             NOT_FULL,
         ),
     ])
+}
+
+/// Windows that begin again after idle times, and then hold back what the program writes.
+pub(super) fn after_idle_times(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
+    let of = signals.program(Role::Sender).filter(|_| signals.tcp.halves);
+    let counter = "falls of the congestion window to half, full and with nothing sent again";
+    let found = row.suspect(0.87, vec![least_of(counter, of?.begins?, "", 2.0)]);
+    let found = found.with_detail("after an idle time it begins again with few segments");
+    let remedy = "net.ipv4.tcp_slow_start_after_idle=0 at the sender";
+    Some(found.with_remedy(remedy).of_change())
 }
 
 /// Evidence that a connection whose congestion window grows is held by it, and not by its program.

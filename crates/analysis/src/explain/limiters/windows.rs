@@ -1,6 +1,6 @@
 //! Windows and buffers of a connection, and the send buffer of datagrams.
 
-use super::application::{arrives_late, is_offered, window_is_full};
+use super::application::{after_idle_times, arrives_late, is_offered, window_is_full};
 use super::evidence::{STEADY, least, least_of, most};
 use super::lost::{EXPLAINED, OF_TIMERS, RETRANSMITTED, losses};
 use super::path::stays;
@@ -33,6 +33,7 @@ pub static SLOW_START: LimiterRow = LimiterRow {
     suspects: |signals, found| {
         found.extend(slow_start(signals));
         found.extend(after_pauses(signals));
+        found.extend(after_idle_times(signals, &SLOW_START));
     },
 };
 
@@ -86,6 +87,7 @@ pub static CONGESTION_LOSS: LimiterRow = LimiterRow {
     suspects: |signals, found| {
         found.extend(losing(signals));
         found.extend(arrives_late(signals, &CONGESTION_LOSS));
+        found.extend(growing_back(signals));
     },
 };
 
@@ -166,6 +168,21 @@ fn marked(signals: &Signals) -> Option<Candidate> {
     let marked = least(counter, signals.tcp.marked?, MARKED);
     let found = CONGESTION_MARKS.suspect(0.87, vec![marked, stays(signals)?]);
     Some(found.of_change())
+}
+
+/// The congestion window of another program's connection that lost before it was read, and grows since.
+fn growing_back(signals: &Signals) -> Option<Candidate> {
+    let tcp = &signals.tcp;
+    let has_started = tcp.in_slow_start == Some(false) && tcp.halves;
+    let again = "segments sent again since the connection began";
+    let evidence = vec![
+        is_offered(signals).filter(|_| has_started)?,
+        least_of(again, tcp.sent_again?, "", 1.0),
+        least("congestion window in use", tcp.cwnd_use?, CWND_FULL),
+        stays(signals)?,
+    ];
+    let found = CONGESTION_LOSS.suspect(0.57, evidence).of_change();
+    Some(found.with_detail("it grows back slowly after losses"))
 }
 
 /// The congestion window, kept small by loss at an unknown place.
