@@ -37,6 +37,9 @@ pub struct Arguments {
     /// Explain the programs of each case while they run, instead of testing
     #[arg(long)]
     foreign: bool,
+    /// Read both ends of the programs' connections
+    #[arg(long, requires = "foreign")]
+    at: bool,
     /// Run nothing, and print the table of what this folder has
     #[arg(long, value_name = "FOLDER", conflicts_with = "folder")]
     table: Option<PathBuf>,
@@ -45,9 +48,10 @@ pub struct Arguments {
 /// Runs the cases and prints their table.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let out = arguments.table.as_ref().unwrap_or(&arguments.out);
-    let file = out.join(match arguments.foreign {
-        true => "foreign.jsonl",
-        false => "cases.jsonl",
+    let file = out.join(match (arguments.foreign, arguments.at) {
+        (true, true) => "both.jsonl",
+        (true, false) => "foreign.jsonl",
+        (false, _) => "cases.jsonl",
     });
     if let Some(folder) = &arguments.folder {
         let is_root = bitcost_sys::process::effective_uid() == 0;
@@ -65,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             (row.case, row.test) = (case, own.test.clone());
             row.cure_words.clone_from(&own.cure_words);
             let tested = match arguments.foreign {
-                true => foreign::explained(&mut row, &own, &field),
+                true => foreign::explained(&mut row, (&own, arguments.at), &field),
                 false => tested(&mut row, &own, &field),
             };
             row.failed = tested.map_or_else(|error| format!("{error:#}"), |()| String::new());

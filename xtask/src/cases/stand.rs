@@ -1,7 +1,8 @@
 //! A case that stands: its namespaces, the service in one of them, and tests from another. All of it is gone when it is dropped.
 //! One stands on a machine at a time, since their namespaces have the same names.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -22,6 +23,12 @@ use crate::programs::{link_in, output, stop_flag};
 
 /// The prefix of the namespaces.
 const PREFIX: &str = "xtcase";
+
+/// In place of ssh: a host is the namespace of its name.
+const SSH: &str = r#"#!/bin/sh
+while [ "$2" != -- ]; do shift; done
+exec ip netns exec "$1" sh -c "$3"
+"#;
 
 /// The file that the one that has cases stand holds.
 const LOCK: &str = "/run/xtcase.lock";
@@ -46,9 +53,16 @@ impl Field {
             }
             Err(TryLockError::Error(error)) => return Err(error).context(LOCK),
         }
+        let tools = tempfile::tempdir()?;
+        fs::create_dir(tools.path().join("ssh"))?;
+        let ssh = tools.path().join("ssh/ssh");
+        fs::write(&ssh, SSH)?;
+        fs::set_permissions(ssh, Permissions::from_mode(0o755))?;
+        // The program that the other end has, too.
+        symlink(program.canonicalize()?, tools.path().join("ssh/bitcost"))?;
         Ok(Field {
             program,
-            tools: tempfile::tempdir()?,
+            tools,
             stop: stop_flag()?,
             _lock: lock,
         })
@@ -166,10 +180,17 @@ impl<'a> Stand<'a> {
         let traffic = format!("cd '{{folder}}'; exec ./traffic.sh {{P}} {run}");
         let programs = Group::start(self.shell(&traffic).stdout(Stdio::null()))?;
         thread::sleep(Duration::from_secs(before));
-        let explained = output(&mut self.bitcost(namespace, "", words)).map(drop);
+        let first = format!("PATH={}/ssh:$PATH", self.field.tools.path().display());
+        let explained = output(&mut self.bitcost(namespace, &first, words)).map(drop);
         drop(programs);
         self.field.go_on()?;
         explained
+    }
+
+    /// The words for the end in the other namespace.
+    pub fn at_other(&self, namespace: &str) -> String {
+        let other = if namespace == "a" { "b" } else { "a" };
+        format!(" --at {PREFIX}{other}")
     }
 
     /// The document of the only log in a folder.
