@@ -106,6 +106,11 @@ pub struct Card {
     /// The CPUs that each of its interrupts may reach, by the interrupt's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub interrupts: BTreeMap<String, String>,
+    /// The rate of its link, in Mbit/s; absent where there is none, as in many virtual machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_mbps: Option<u32>,
+    #[serde(default)]
+    pub is_half_duplex: bool,
 }
 
 impl Card {

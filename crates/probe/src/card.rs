@@ -1,5 +1,5 @@
-//! The card of an interface: the NUMA node that it is attached to, and the CPUs that its interrupts reach (kernel doc:
-//! ABI/testing/sysfs-bus-pci, core-api/irq/irq-affinity).
+//! The card of an interface: the NUMA node that it is attached to, the CPUs that its interrupts reach, and its link (kernel doc:
+//! ABI/testing/sysfs-bus-pci, ABI/testing/sysfs-class-net, core-api/irq/irq-affinity).
 //!
 //! It is found by the address that its driver reports, since folders of buses are the same in every network namespace.
 
@@ -20,17 +20,18 @@ pub(crate) fn open(target: &Target) -> Option<Source> {
 /// The card of an interface of this namespace; absent of a virtual one.
 pub fn of(device: &str) -> Option<Card> {
     let driver = bitcost_sys::ethtool::driver(device).ok()?;
-    at("", &driver.name?, &driver.address?)
+    at("", device, &driver.name?, &driver.address?)
 }
 
-/// The card with this address, of the machine whose `/proc` and `/sys` are below this root.
-pub fn at(root: &str, driver: &str, address: &str) -> Option<Card> {
+/// The card of a device, with this address, of the machine whose `/proc` and `/sys` are below this root.
+pub fn at(root: &str, device: &str, driver: &str, address: &str) -> Option<Card> {
     let is_name = !address.contains('/') && !address.starts_with('.');
     let buses = read_dir(format!("{root}/sys/bus")).ok()?.flatten();
     let buses = buses.filter_map(|bus| bus.file_name().into_string().ok());
     let mut folders = buses.map(|bus| format!("{root}/sys/bus/{bus}/devices/{address}"));
     let folder = folders.find(|folder| is_name && std::fs::exists(folder).unwrap_or(false))?;
     let node = text(&format!("{folder}/numa_node"));
+    let of_link = |file: &str| text(&format!("{folder}/net/{device}/{file}"));
     Some(Card {
         driver: driver.to_owned(),
         address: address.to_owned(),
@@ -38,6 +39,9 @@ pub fn at(root: &str, driver: &str, address: &str) -> Option<Card> {
         node: node.and_then(|node| node.parse().ok()),
         near_cpus: text(&format!("{folder}/local_cpulist")).unwrap_or_default(),
         interrupts: interrupts(root, &folder),
+        // -1 while there is no link.
+        speed_mbps: of_link("speed").and_then(|mbps| mbps.parse().ok()),
+        is_half_duplex: of_link("duplex").as_deref() == Some("half"),
     })
 }
 

@@ -18,9 +18,9 @@ fn read(machine: &Machine, allowed: Vec<u32>) -> (CpuSets, bitcost_model::counte
     let text = root.to_string_lossy();
     let found = (
         cores::sets(&text, allowed),
-        card::at(&text, "ice", ADDRESS).expect("a card"),
+        card::at(&text, "eth0", "ice", ADDRESS).expect("a card"),
     );
-    assert_eq!(card::at(&text, "veth", "../../class"), None);
+    assert_eq!(card::at(&text, "eth0", "veth", "../../class"), None);
     std::fs::remove_dir_all(&root).expect("removed");
     found
 }
@@ -38,6 +38,7 @@ fn lists_with_holes_are_read_and_what_is_missing_is_empty() {
         (card.node, card.near_cpus.as_str()),
         (Some(1), "64-127,192-255")
     );
+    assert_eq!((card.speed_mbps, card.is_half_duplex), (Some(100), true));
     assert_eq!(card.interrupts.len(), 128);
     assert_eq!(card.interrupts["ice-eth0-TxRx-7"], "8");
     assert_eq!(

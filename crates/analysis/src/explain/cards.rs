@@ -1,11 +1,11 @@
-//! What the card of an end, and the CPU that its interrupts fill, say of a run.
+//! What the card of an end, its link and the CPU that its interrupts fill, say of a run.
 
-use bitcost_model::counters::Card;
+use bitcost_model::counters::{Card, Interface};
 use bitcost_model::record::{EndpointRecord, ThreadKind};
 
 use crate::explain::series::{Series, mean};
 use crate::metrics::cpu::CpuSpan;
-use crate::metrics::{RunView, cpu, far_share};
+use crate::metrics::{RunView, cpu, far_share, own_interface};
 
 /// The fullest of the CPUs, or of the kernel's threads, that handle what a card received.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,12 +27,26 @@ pub struct CardSignals {
     pub receive_cpu: Option<ReceiveCpu>,
     /// The share of the CPUs to which the end is confined that are on another NUMA node than the card, and the card's node.
     pub far: Option<(f64, u32)>,
+    /// Received packets that were dropped before the protocols saw them, and those that came to them.
+    pub dropped: Option<[f64; 2]>,
+    /// Rate of its link, and what passed it in the direction that is fuller, in Mbit/s.
+    pub link_mbps: Option<[f64; 2]>,
+    pub is_half_duplex: bool,
 }
 
 impl CardSignals {
     pub(super) fn of(run: &RunView, end: &EndpointRecord, series: &Series) -> Option<CardSignals> {
         let card = series.edges()?.last.card.as_deref()?;
+        let grown =
+            |count: fn(&Interface) -> u64| series.growth(|sample| own_interface(sample).map(count));
+        let dropped = grown(|own| own.rx_dropped).zip(grown(|own| own.rx_packets));
+        let bytes = grown(|own| own.rx_bytes).zip(grown(|own| own.tx_bytes));
+        let passed = bytes.map(|(rx, tx)| 8e-6 * rx.max(tx) / series.seconds());
+        let link = card.speed_mbps.map(f64::from).zip(passed);
         Some(CardSignals {
+            dropped: dropped.map(Into::into),
+            link_mbps: link.map(Into::into),
+            is_half_duplex: card.is_half_duplex,
             receive_cpu: receive_cpu(end, series, card).filter(|_| !run.shared_cpus),
             far: far_share(end),
         })

@@ -29,14 +29,14 @@ fn end(cpu: f64, blocked: f64) -> Option<EndTimes> {
 /// A stream whose sender is held up, over a path on which a queue may build up, and whose cards have nothing to say; or
 /// datagrams of which many are lost where no counter of the kernel sees it.
 fn base(dice: &mut Dice, is_tcp: bool) -> Signals {
-    let blocked = dice.between(0.35, 0.9);
+    let (blocked, taken) = (dice.between(0.35, 0.9), dice.between(0.1, 0.6));
     let mut signals = Signals {
         intervals: 20,
         seconds: 2.0,
         goodput_bps: Some(dice.between(1e8, 1e11)),
         trend: Some(dice.between(0.7, 1.4)),
         sender: end(1.0 - blocked, blocked),
-        receiver: end(dice.between(0.1, 0.6), 0.3),
+        receiver: end(taken, 1.0 - taken),
         is_tcp,
         cards: [Some(CardSignals::default()), Some(CardSignals::default())],
         ..Signals::default()
@@ -58,11 +58,12 @@ fn base(dice: &mut Dice, is_tcp: bool) -> Signals {
 }
 
 /// The number of causes of [`situation`].
-const CAUSES: usize = 5;
+const CAUSES: usize = 9;
 
 /// A cause, and a situation in which its counters are this share beyond their bounds.
 fn situation(cause: usize, dice: &mut Dice, beyond: f64) -> (&'static str, Signals) {
-    let mut signals = base(dice, cause != 1);
+    let mut signals = base(dice, ![1, 5].contains(&cause));
+    let lost = signals.loss.map_or(0.0, |loss| loss.lost);
     let [sender, receiver] = &mut signals.cards;
     let (sender, receiver) = (sender.as_mut().unwrap(), receiver.as_mut().unwrap());
     let full = 0.75 * (1.0 + beyond / 3.0);
@@ -78,6 +79,8 @@ fn situation(cause: usize, dice: &mut Dice, beyond: f64) -> (&'static str, Signa
     let name = match cause {
         0 | 1 => {
             receiver.receive_cpu = cpu(false);
+            // Its ring is then full, too.
+            receiver.dropped = Some([dice.between(0.0, lost), 1e6]);
             "receive_queue"
         }
         2 => {
@@ -88,6 +91,28 @@ fn situation(cause: usize, dice: &mut Dice, beyond: f64) -> (&'static str, Signa
             (signals.sender, signals.tcp.queueing) = (end(full, 0.0), Some(1.1));
             sender.far = Some((dice.between(0.55, 1.0), 1));
             "far_node"
+        }
+        5 => {
+            receiver.dropped = Some([lost * 0.5 * (1.0 + beyond), 1e6]);
+            "ring_overflow"
+        }
+        6 => {
+            let again = dice.between(100.0, 1e5);
+            let tcp = &mut signals.tcp;
+            (tcp.halves, tcp.queueing, tcp.retransmits) = (true, Some(1.1), Some(again));
+            (tcp.cwnd_use, tcp.retransmitted) = (Some(1.0), Some(dice.between(0.002, 0.05)));
+            receiver.dropped = Some([again * 0.5 * (1.0 + beyond), 1e6]);
+            "ring_overflow"
+        }
+        7 => {
+            let mbps = dice.between(1e2, 1e5);
+            sender.link_mbps = Some([mbps, mbps * 0.9 * (1.0 + beyond / 10.0)]);
+            "link_mode"
+        }
+        8 => {
+            receiver.is_half_duplex = true;
+            signals.sender = end(0.05, 0.3 * (1.0 + beyond));
+            "link_mode"
         }
         _ => {
             (signals.sender, signals.receiver) = (end(0.3, 0.6), end(full, 0.0));
@@ -147,11 +172,18 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
             (0..256).map(cpu).collect(),
             Vec::new(),
         );
+        sample.interfaces.push(Interface {
+            rx_bytes: 24_000_000 * reading,
+            rx_dropped: 70 + 10 * reading,
+            rx_packets: 1000 * reading,
+            ..Interface::default()
+        });
         let interrupt = |queue: u32| (format!("eth0-TxRx-{queue}"), (64 + queue).to_string());
         sample.card = Some(Box::new(Card {
             node: Some(1),
             near_cpus: "64-127,192-255".to_owned(),
             interrupts: (0..4).map(interrupt).collect(),
+            speed_mbps: Some(1000),
             ..Card::default()
         }));
         sample
@@ -163,7 +195,11 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
     };
     let run = Run::new(Workload::TcpStream, ENDS.map(end));
     let found = Signals::of(&run.view()).cards[1].clone().expect("a card");
-    assert_eq!(found.far, Some((0.5, 1)));
+    assert_eq!(
+        (found.far, found.dropped),
+        (Some((0.5, 1)), Some([100.0, 10_000.0]))
+    );
+    assert_eq!(found.link_mbps, Some([1000.0, 960.0]));
     let cpu = found.receive_cpu.expect("a CPU");
     assert_eq!(
         (cpu.name.as_str(), cpu.is_far),

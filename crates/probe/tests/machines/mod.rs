@@ -80,6 +80,8 @@ impl Machine {
             |name: &str, text| file(format!("sys/bus/pci/devices/{ADDRESS}/{name}"), text);
         of_card("numa_node", node.to_string());
         of_card("local_cpulist", self.nodes[node].1.to_owned());
+        of_card("net/eth0/speed", "100".to_owned());
+        of_card("net/eth0/duplex", "half".to_owned());
         // The interrupt of the link has no handler while the card is down.
         of_card("msi_irqs/99", "msix".to_owned());
         file("proc/irq/99/smp_affinity_list".to_owned(), "0".to_owned());

@@ -1,10 +1,10 @@
-//! What only network cards have: queues with their CPUs, and NUMA nodes.
+//! What only network cards have: queues with their CPUs, rings, links, and NUMA nodes.
 
 use bitcost_model::record::Role;
 
 use super::ends::{receiving, sending};
-use super::evidence::{keeps_rate, least};
-use super::lost::{at_socket, datagrams};
+use super::evidence::{keeps_rate, least, least_of};
+use super::lost::{EXPLAINED, RETRANSMITTED, at_socket, datagrams, losses};
 use super::path::HELD_UP;
 use crate::explain::limiter::{Evidence, LimiterRow};
 use crate::explain::signals::{CONTENDED, Signals};
@@ -14,6 +14,9 @@ const FULL: f64 = crate::metrics::FULL;
 
 /// Share of the time from which on it is most of it.
 const MOSTLY: f64 = 0.5;
+
+/// A link is full from this share of its rate on: each packet also takes 24 bytes that no counter has.
+const LINK_FULL: f64 = 0.9;
 
 pub static RECEIVE_QUEUE: LimiterRow = LimiterRow {
     name: "receive_queue",
@@ -41,6 +44,65 @@ pub static RECEIVE_QUEUE: LimiterRow = LimiterRow {
             };
             Some(full.of_change().with_detail(cpu.name.clone()))
         }));
+    },
+};
+
+pub static RING_OVERFLOW: LimiterRow = LimiterRow {
+    name: "ring_overflow",
+    title: "receive ring overflow",
+    remedy: "raise the receive ring of the receiver's card (ethtool -G), or have it emptied sooner: more queues, RPS (rps_cpus), less interrupt coalescing",
+    evidence: "of a card: of UDP, half of the loss, which is over 2 %, is dropped by the receiver's card or its driver (`drop` in /proc/net/dev); of TCP, enough segments are lost, and it dropped half as many, or (without the sender) 0.1 % of what came",
+    suspects: |signals, found| {
+        let card = signals.cards[Role::Receiver as usize].as_ref();
+        found.extend(card.and_then(|card| {
+            let counter = "dropped by the receiver's card";
+            let [drops, came] = card.dropped.filter(|[drops, _]| *drops > 0.0)?;
+            let (strength, evidence) = match signals.tcp.retransmits {
+                _ if signals.loss.is_some() => (0.91, datagrams(signals, counter, drops)?),
+                Some(all) => {
+                    let words = format!("{counter} ÷ retransmitted segments");
+                    let explained = least(words, drops / all.max(1.0), EXPLAINED);
+                    (0.66, vec![losses(&signals.tcp)?, explained])
+                }
+                None => {
+                    let words = format!("{counter} ÷ packets that came");
+                    let share = drops / (came + drops);
+                    (0.66, vec![least(words, share, RETRANSMITTED)])
+                }
+            };
+            Some(RING_OVERFLOW.suspect(strength, evidence).of_change())
+        }));
+    },
+};
+
+pub static LINK_MODE: LimiterRow = LimiterRow {
+    name: "link_mode",
+    title: "speed or duplex of the link",
+    remedy: "if the card supports more than its link has, have both ends of the cable negotiate (ethtool -s … autoneg on), and try another cable, module or port; or else a faster card",
+    evidence: "of a card: 90 % of the rate of its link passed; or its link is half duplex, and the sender is blocked in send 30 %; and a requested rate is not kept",
+    suspects: |signals, found| {
+        for (card, place) in signals
+            .cards
+            .iter()
+            .zip(["of the sender", "of the receiver"])
+        {
+            let Some(card) = card.as_ref().filter(|_| !keeps_rate(signals)) else {
+                continue;
+            };
+            // An emulated card is not held to the rate of its link.
+            let link = card.link_mbps.filter(|[mbps, passed]| passed <= mbps);
+            let full = link.map(|[mbps, passed]| {
+                let passed = least("rate of the link that passed", passed / mbps, LINK_FULL);
+                let full = LINK_MODE.suspect(0.94, vec![passed]);
+                full.with_detail(format!("{mbps} Mbit/s"))
+            });
+            let half = card.is_half_duplex.then(|| {
+                let half = least_of("link in half duplex", 1.0, "", 1.0);
+                Some(LINK_MODE.suspect(0.9, held_up(signals, half)?))
+            });
+            let all = full.into_iter().chain(half.flatten());
+            found.extend(all.map(|one| one.at(place).of_change()));
+        }
     },
 };
 

@@ -29,7 +29,7 @@ pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use packets::MTU_BLACK_HOLE;
 
-pub static LIMITERS: [&LimiterRow; 33] = [
+pub static LIMITERS: [&LimiterRow; 35] = [
     &stopped::PAUSED,
     &stopped::DISK,
     &packets::MTU_BLACK_HOLE,
@@ -61,6 +61,8 @@ pub static LIMITERS: [&LimiterRow; 33] = [
     &application::SENDER_APPLICATION,
     &application::RECEIVER_APPLICATION,
     &cards::RECEIVE_QUEUE,
+    &cards::RING_OVERFLOW,
+    &cards::LINK_MODE,
     &cards::FAR_NODE,
     &UNKNOWN,
 ];

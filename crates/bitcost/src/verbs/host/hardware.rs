@@ -38,7 +38,13 @@ pub fn text(sets: &CpuSets, cards: &BTreeMap<String, Card>) -> String {
         let Card {
             driver, address, ..
         } = card;
-        text += &format!("{:<10} {device}: {driver} at {address}{node}\n", "card");
+        let speed = card.speed_mbps.map(|mbps| format!(", {mbps} Mbit/s"));
+        let half = card.is_half_duplex.then(|| ", half duplex".to_owned());
+        let link: String = speed.into_iter().chain(half).collect();
+        text += &format!(
+            "{:<10} {device}: {driver} at {address}{node}{link}\n",
+            "card"
+        );
         if !card.interrupts.is_empty() {
             let values = joined(&card.interrupts).join(" ");
             text += &format!("{:<10} {device}: CPUs {values}\n", "interrupts");
