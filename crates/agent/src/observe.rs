@@ -278,7 +278,7 @@ fn state(info: &tcp_info::TcpInfo) -> TcpInfo {
     let sent = info.get(|raw| &raw.last_data_sent);
     let heard = info.get(|raw| &raw.last_data_recv);
     TcpInfo {
-        heard_last: heard.zip(sent).map(|(heard, sent)| heard < sent),
+        heard_last: (heard != sent).then_some(heard < sent),
         ..tcp_info_of(info)
     }
 }

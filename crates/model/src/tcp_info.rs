@@ -62,7 +62,7 @@ tcp_info! {
     unacked_segments: u32,
     /// Bytes written and not yet sent.
     notsent_bytes: u32,
-    /// True when data of the other endpoint came after the last that was sent; only of other programs' connections.
+    /// True when data of the other endpoint came after the last that was sent; absent within a tick, and of own traffic.
     heard_last: bool,
     /// The pacing rate of the connection, in bytes per second; 2^64 − 1: it is not paced.
     pacing_rate_bytes_per_second: u64,
