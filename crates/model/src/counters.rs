@@ -111,6 +111,15 @@ pub struct Card {
     pub speed_mbps: Option<u32>,
     #[serde(default)]
     pub is_half_duplex: bool,
+    /// Received packets that it dropped because a ring or its own memory had no room; absent where its driver counts none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring_drops: Option<u64>,
+    /// Pause frames that stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses_received: Option<u64>,
+    /// Pause frames by which it stopped the other end of its link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses_sent: Option<u64>,
 }
 
 impl Card {

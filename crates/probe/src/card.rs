@@ -1,29 +1,41 @@
-//! The card of an interface: the NUMA node that it is attached to, the CPUs that its interrupts reach, and its link (kernel doc:
+//! The card of an interface: the NUMA node that it is attached to, the CPUs that its interrupts reach, its link and its counters (kernel doc:
 //! ABI/testing/sysfs-bus-pci, ABI/testing/sysfs-class-net, core-api/irq/irq-affinity).
 //!
 //! It is found by the address that its driver reports, since folders of buses are the same in every network namespace.
+
+mod counters;
 
 use std::collections::BTreeMap;
 use std::fs::read_dir;
 
 use bitcost_model::counters::Card;
 use bitcost_model::cpu_list::CPUS_MOST;
+use bitcost_sys::ethtool;
 
 use crate::read::text;
 use crate::source::{Source, Target, source};
 
 pub(crate) fn open(target: &Target) -> Option<Source> {
-    let card = of(&target.device)?;
-    source(move |sample, _| sample.card = Some(Box::new(card.clone())))
+    let (device, card) = (target.device.clone(), of(&target.device)?);
+    source(move |sample, _| {
+        let counters = ethtool::counters(&device).unwrap_or_default();
+        let [ring_drops, pauses_received, pauses_sent] = counters::sums(&card.driver, &counters);
+        sample.card = Some(Box::new(Card {
+            ring_drops,
+            pauses_received,
+            pauses_sent,
+            ..card.clone()
+        }));
+    })
 }
 
 /// The card of an interface of this namespace; absent of a virtual one.
 pub fn of(device: &str) -> Option<Card> {
-    let driver = bitcost_sys::ethtool::driver(device).ok()?;
+    let driver = ethtool::driver(device).ok()?;
     at("", device, &driver.name?, &driver.address?)
 }
 
-/// The card of a device, with this address, of the machine whose `/proc` and `/sys` are below this root.
+/// The card of a device, with this address, without counters, of the machine whose `/proc` and `/sys` are below this root.
 pub fn at(root: &str, device: &str, driver: &str, address: &str) -> Option<Card> {
     let is_name = !address.contains('/') && !address.starts_with('.');
     let buses = read_dir(format!("{root}/sys/bus")).ok()?.flatten();
@@ -42,6 +54,7 @@ pub fn at(root: &str, device: &str, driver: &str, address: &str) -> Option<Card>
         // -1 while there is no link.
         speed_mbps: of_link("speed").and_then(|mbps| mbps.parse().ok()),
         is_half_duplex: of_link("duplex").as_deref() == Some("half"),
+        ..Card::default()
     })
 }
 

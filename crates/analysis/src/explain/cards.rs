@@ -1,7 +1,7 @@
 //! What the card of an end, its link and the CPU that its interrupts fill, say of a run.
 
 use bitcost_model::counters::{Card, Interface};
-use bitcost_model::record::{EndpointRecord, ThreadKind};
+use bitcost_model::record::{EndpointRecord, Role, ThreadKind};
 
 use crate::explain::series::{Series, mean};
 use crate::metrics::cpu::CpuSpan;
@@ -27,11 +27,14 @@ pub struct CardSignals {
     pub receive_cpu: Option<ReceiveCpu>,
     /// The share of the CPUs to which the end is confined that are on another NUMA node than the card, and the card's node.
     pub far: Option<(f64, u32)>,
-    /// Received packets that were dropped before the protocols saw them, and those that came to them.
+    /// Received packets that it dropped because a ring or its own memory was full, or where its driver does not tell those that
+    /// were dropped before the protocols saw them; and the packets that came.
     pub dropped: Option<[f64; 2]>,
     /// Rate of its link, and what passed it in the direction that is fuller, in Mbit/s.
     pub link_mbps: Option<[f64; 2]>,
     pub is_half_duplex: bool,
+    /// Pause frames a second: those that came to a sender, or left a receiver.
+    pub pauses: Option<f64>,
 }
 
 impl CardSignals {
@@ -39,7 +42,15 @@ impl CardSignals {
         let card = series.edges()?.last.card.as_deref()?;
         let grown =
             |count: fn(&Interface) -> u64| series.growth(|sample| own_interface(sample).map(count));
-        let dropped = grown(|own| own.rx_dropped).zip(grown(|own| own.rx_packets));
+        let counted = |count: fn(&Card) -> Option<u64>| {
+            series.growth(|sample| count(sample.card.as_deref()?))
+        };
+        let drops = counted(|card| card.ring_drops).or(grown(|own| own.rx_dropped));
+        let dropped = drops.zip(grown(|own| own.rx_packets));
+        let pauses = match end.role {
+            Role::Sender => counted(|card| card.pauses_received),
+            Role::Receiver => counted(|card| card.pauses_sent),
+        };
         let bytes = grown(|own| own.rx_bytes).zip(grown(|own| own.tx_bytes));
         let passed = bytes.map(|(rx, tx)| 8e-6 * rx.max(tx) / series.seconds());
         let link = card.speed_mbps.map(f64::from).zip(passed);
@@ -47,6 +58,7 @@ impl CardSignals {
             dropped: dropped.map(Into::into),
             link_mbps: link.map(Into::into),
             is_half_duplex: card.is_half_duplex,
+            pauses: pauses.map(|count| count / series.seconds()),
             receive_cpu: receive_cpu(end, series, card).filter(|_| !run.shared_cpus),
             far: far_share(end),
         })

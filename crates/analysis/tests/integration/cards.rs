@@ -58,7 +58,7 @@ fn base(dice: &mut Dice, is_tcp: bool) -> Signals {
 }
 
 /// The number of causes of [`situation`].
-const CAUSES: usize = 9;
+const CAUSES: usize = 11;
 
 /// A cause, and a situation in which its counters are this share beyond their bounds.
 fn situation(cause: usize, dice: &mut Dice, beyond: f64) -> (&'static str, Signals) {
@@ -113,6 +113,11 @@ fn situation(cause: usize, dice: &mut Dice, beyond: f64) -> (&'static str, Signa
             receiver.is_half_duplex = true;
             signals.sender = end(0.05, 0.3 * (1.0 + beyond));
             "link_mode"
+        }
+        9 | 10 => {
+            let pauses = Some(10.0 * (1.0 + beyond));
+            (if cause == 9 { sender } else { receiver }).pauses = pauses;
+            "pause_frames"
         }
         _ => {
             (signals.sender, signals.receiver) = (end(0.3, 0.6), end(full, 0.0));
@@ -184,6 +189,9 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
             near_cpus: "64-127,192-255".to_owned(),
             interrupts: (0..4).map(interrupt).collect(),
             speed_mbps: Some(1000),
+            ring_drops: Some(7 * reading),
+            pauses_received: Some(1000 * reading),
+            pauses_sent: Some(10 * reading),
             ..Card::default()
         }));
         sample
@@ -197,8 +205,9 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
     let found = Signals::of(&run.view()).cards[1].clone().expect("a card");
     assert_eq!(
         (found.far, found.dropped),
-        (Some((0.5, 1)), Some([100.0, 10_000.0]))
+        (Some((0.5, 1)), Some([70.0, 10_000.0]))
     );
+    assert_eq!(found.pauses, Some(50.0));
     assert_eq!(found.link_mbps, Some([1000.0, 960.0]));
     let cpu = found.receive_cpu.expect("a CPU");
     assert_eq!(

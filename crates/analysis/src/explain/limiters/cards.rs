@@ -1,4 +1,4 @@
-//! What only network cards have: queues with their CPUs, rings, links, and NUMA nodes.
+//! What only network cards have: queues with their CPUs, rings, pause frames, links, and NUMA nodes.
 
 use bitcost_model::record::Role;
 
@@ -17,6 +17,9 @@ const MOSTLY: f64 = 0.5;
 
 /// A link is full from this share of its rate on: each packet also takes 24 bytes that no counter has.
 const LINK_FULL: f64 = 0.9;
+
+/// Pause frames a second from which on they matter: one stops a link of 10 Gbit/s for up to 3 ms, one of 1 Gbit/s for 34 ms.
+const PAUSES: f64 = 10.0;
 
 pub static RECEIVE_QUEUE: LimiterRow = LimiterRow {
     name: "receive_queue",
@@ -51,7 +54,7 @@ pub static RING_OVERFLOW: LimiterRow = LimiterRow {
     name: "ring_overflow",
     title: "receive ring overflow",
     remedy: "raise the receive ring of the receiver's card (ethtool -G), or have it emptied sooner: more queues, RPS (rps_cpus), less interrupt coalescing",
-    evidence: "of a card: of UDP, half of the loss, which is over 2 %, is dropped by the receiver's card or its driver (`drop` in /proc/net/dev); of TCP, enough segments are lost, and it dropped half as many, or (without the sender) 0.1 % of what came",
+    evidence: "of a card: of UDP, half of the loss, which is over 2 %, is dropped by the receiver's card, whose ring or memory is full; of TCP, enough segments are lost, and it dropped half as many, or (without the sender) 0.1 % of what came",
     suspects: |signals, found| {
         let card = signals.cards[Role::Receiver as usize].as_ref();
         found.extend(card.and_then(|card| {
@@ -72,6 +75,27 @@ pub static RING_OVERFLOW: LimiterRow = LimiterRow {
             };
             Some(RING_OVERFLOW.suspect(strength, evidence).of_change())
         }));
+    },
+};
+
+pub static PAUSE_FRAMES: LimiterRow = LimiterRow {
+    name: "pause_frames",
+    title: "pause frames",
+    remedy: "find what cannot take the packets (the receiver's ring or CPU, or a slower port of a switch), or turn flow control off (ethtool -A) where loss is better than waiting",
+    evidence: "of a card: 10 pause frames a second stop the sender's card, or leave the receiver's; the sender is blocked in send 30 %, and a requested rate is not kept",
+    suspects: |signals, found| {
+        let places = [
+            "received by the sender's card",
+            "sent by the receiver's card",
+        ];
+        for (card, place) in signals.cards.iter().zip(places) {
+            let pauses = card.as_ref().and_then(|card| card.pauses);
+            found.extend(pauses.filter(|pauses| *pauses > 0.0).and_then(|pauses| {
+                let many = least_of("pause frames", pauses, "1/s", PAUSES);
+                let paused = PAUSE_FRAMES.suspect(0.9, held_up(signals, many)?);
+                Some(paused.at(place).of_change())
+            }));
+        }
     },
 };
 

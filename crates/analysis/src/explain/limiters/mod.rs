@@ -29,7 +29,7 @@ pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use packets::MTU_BLACK_HOLE;
 
-pub static LIMITERS: [&LimiterRow; 35] = [
+pub static LIMITERS: [&LimiterRow; 36] = [
     &stopped::PAUSED,
     &stopped::DISK,
     &packets::MTU_BLACK_HOLE,
@@ -62,6 +62,7 @@ pub static LIMITERS: [&LimiterRow; 35] = [
     &application::RECEIVER_APPLICATION,
     &cards::RECEIVE_QUEUE,
     &cards::RING_OVERFLOW,
+    &cards::PAUSE_FRAMES,
     &cards::LINK_MODE,
     &cards::FAR_NODE,
     &UNKNOWN,
