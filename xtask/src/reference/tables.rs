@@ -4,7 +4,6 @@ use bitcost_analysis::explain::LIMITERS;
 use bitcost_analysis::metrics::{Better, METRICS};
 use bitcost_host::KNOBS;
 use bitcost_model::modes::MODES;
-use bitcost_model::record::Role;
 use bitcost_model::settings::{SETTINGS, Setting};
 use bitcost_model::workload::WORKLOADS;
 use bitcost_render::markdown_table::cell;
@@ -14,12 +13,8 @@ fn options(setting: &Setting) -> String {
     let Some(flag) = setting.flag else {
         return "–".to_owned();
     };
-    let letter = flag.letter.map(|letter| format!("`-{letter}`"));
-    let long = [flag.long].into_iter();
-    let all = letter
-        .into_iter()
-        .chain(long.map(|long| format!("`--{long}`")));
-    all.collect::<Vec<_>>().join(", ")
+    let letter = flag.letter.map(|letter| format!("`-{letter}`, "));
+    format!("{}`--{}`", letter.unwrap_or_default(), flag.long)
 }
 
 /// Settings of runs, and the settings of hosts behind some of them.
@@ -66,15 +61,12 @@ pub fn metrics() -> String {
             Better::Lower => "lower",
             Better::Neither => "–",
         };
-        let unit = if metric.unit.is_empty() {
-            "–"
-        } else {
-            metric.unit
-        };
+        let unit = Some(metric.unit).filter(|unit| !unit.is_empty());
         text += &format!(
-            "| `{}` | {} | {unit} | {better} | {} |\n",
+            "| `{}` | {} | {} | {better} | {} |\n",
             metric.name,
             cell(metric.title),
+            unit.unwrap_or("–"),
             cell(metric.doc)
         );
     }
@@ -101,10 +93,6 @@ pub fn workloads() -> String {
              messages; [Modes](../method/traffic.md#modes) has their calls, counters and kernels.\n\n\
              | endpoint | mode | workloads | what it does |\n|---|---|---|---|\n";
     for row in MODES {
-        let end = match row.end {
-            Role::Sender => "sender",
-            Role::Receiver => "receiver",
-        };
         let names: Vec<String> = row
             .workloads
             .iter()
@@ -115,7 +103,8 @@ pub fn workloads() -> String {
             names => names.join(", "),
         };
         text += &format!(
-            "| {end} | `{}` | {workloads} | {} |\n",
+            "| {} | `{}` | {workloads} | {} |\n",
+            row.end.name(),
             row.name,
             cell(row.about)
         );
