@@ -13,7 +13,7 @@ use bitcost_probe::cpu::CpuProbe;
 
 use super::figure::{Figure, Sent, busy_cpus, cost, lost, packet_bytes};
 use super::table::{Case, Contender};
-use crate::programs::{json, median};
+use crate::programs::{json, median, root};
 
 /// The congestion control of both hosts, so that the machine's default does not matter; one that
 /// every kernel allows a namespace.
@@ -204,8 +204,9 @@ fn rival(of: &Contender, case: &Case, field: &Field, seconds: f64) -> Result<Fig
 fn ours(options: &str, case: &Case, field: &Field, seconds: f64) -> Result<Figure> {
     let mut command = Command::new(&field.bitcost);
     let [sender, receiver] = field.cpus;
+    let lab = root().join("bench/peers/pair.toml");
     let line = format!(
-        "test {} -l {} -t {seconds}s -O 50ms --set idle_baseline_s=0 --topology pair --mtu {} --sender-cpus {sender} \
+        "test {} -l {} -t {seconds}s -O 50ms --set idle_baseline_s=0 --mtu {} --sender-cpus {sender} \
          --receiver-cpus {receiver} --sysctl net.ipv4.tcp_congestion_control={CONGESTION_CONTROL} --no-log --json --samples {options}",
         case.workload.info().short_name,
         case.size,
@@ -213,7 +214,7 @@ fn ours(options: &str, case: &Case, field: &Field, seconds: f64) -> Result<Figur
     );
     command.args(line.split_whitespace());
     let rate = case.rate_bps.map(|bps| format!("--rate={bps}"));
-    let document = json(command.args(rate))?;
+    let document = json(command.args(rate).arg("--topology").arg(lab))?;
     let sender = serde_json::from_value(document["records"][0]["sender"].clone())?;
     let taken = &document["mode_search"][0]["steps"][1]["change"]["settings"];
     let median = |name: &str| median(&document, name);
