@@ -7,6 +7,7 @@ mod cases;
 mod chaos_verb;
 mod confusion;
 mod dist;
+mod grid;
 mod lines;
 mod programs;
 mod reference;
@@ -42,6 +43,9 @@ enum Verb {
     /// Judge bitcost on public cases of slow transfers: its verdict, and what its remedy brings of what the cure brings; needs
     /// root, the folder of cases with what its README names, and a machine that does nothing else
     Cases(cases::Arguments),
+    /// Measure every combination of what `--mode auto` varies, on three paths, or judge its searches by the best of them, on a
+    /// machine that does nothing else
+    Grid(grid::Arguments),
     /// Make the packages: tar.gz, .deb, wheel, container image, crates
     Dist(dist::Arguments),
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Verb::Cases(arguments) => cases::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
+        Verb::Grid(arguments) => grid::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::SlurmBed(arguments) => beds::slurm::run(&arguments),
         Verb::KubernetesBed(arguments) => beds::kubernetes::run(&arguments),
