@@ -6,6 +6,7 @@ use bitcost_host::HostError;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::place::is_of_one_link;
 use bitcost_model::protocol::Route;
+use bitcost_probe::programs;
 use bitcost_sys::netlink::{Napi, Rtnl};
 
 use crate::refusal::Refusal;
@@ -62,10 +63,6 @@ pub fn is_proc_of_another_namespace() -> bool {
 
 /// The process in `/proc` with this name, which is unique among the kernel's NAPI threads.
 fn thread_named(name: &str) -> Option<u32> {
-    let processes = std::fs::read_dir("/proc").ok()?;
-    let mut ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    ids.find(|id: &u32| {
-        let found = std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
-        found.trim_end() == name
-    })
+    let mut ids = programs::processes().into_iter();
+    ids.find(|id| programs::name_of(*id).as_deref() == Some(name))
 }

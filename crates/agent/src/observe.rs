@@ -2,6 +2,7 @@
 
 mod find;
 mod sought;
+mod watch;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -28,7 +29,8 @@ use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 
 pub use find::Held;
-pub use sought::{Sought, enter_network_of};
+pub use sought::{End, Sought, enter_network_of};
+pub use watch::Watcher;
 
 /// The least time between two readings, and between two looks at a thread's state.
 const INTERVAL_NS: u64 = 100_000_000;
@@ -90,6 +92,7 @@ pub fn observe(
 }
 
 /// What was read at each time.
+#[derive(Default)]
 struct Read {
     samples: Vec<Sample>,
     /// Of each connection; absent once it has ended.
@@ -114,13 +117,12 @@ impl Held {
         let mut next_ns = monotonic_ns();
         let end_ns = next_ns + time_ns;
         let own = self.process.map(programs::sockets_of);
-        let own = own.and_then(Result::ok).unwrap_or_default();
-        let mut read = Read {
-            samples: Vec::new(),
-            sockets: Vec::new(),
-            queue_full: None,
-            ended: None,
-        };
+        let mut own = own.and_then(Result::ok).unwrap_or_default();
+        if is_queue_full(diag, &own).is_none() {
+            // A program that does not listen has no queue to look at each time.
+            own.clear();
+        }
+        let mut read = Read::default();
         loop {
             let is_stopped = is_over() && next_ns < end_ns;
             let is_last = is_stopped || next_ns >= end_ns;
@@ -283,7 +285,7 @@ fn state(info: &tcp_info::TcpInfo) -> TcpInfo {
     }
 }
 
-/// Whether as many connections wait to be accepted as may, where one of these sockets listens.
+/// Whether as many connections wait to be accepted as may; absent where none of these sockets listens.
 fn is_queue_full(diag: &mut SockDiag, own: &BTreeSet<u32>) -> Option<bool> {
     if own.is_empty() {
         return None;

@@ -9,7 +9,7 @@ use bitcost_controller::now;
 use bitcost_model::event::{EndpointDescription, Event, FORMAT};
 use bitcost_model::harmless;
 use bitcost_model::plan::Lengths;
-use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
+use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::search::Changes;
 use bitcost_model::settings::options;
 use bitcost_model::workload::Workload;
@@ -49,7 +49,7 @@ impl Connection {
                 endpoints.push(host);
                 record
             }
-            None => self.not_read(),
+            None => self.record.not_read(),
         };
         let is_apart = |two: &[EndpointDescription]| two[0].host.is_apart_from(&two[1].host);
         let shared_cpus = endpoints.windows(2).any(|two| !is_apart(two));
@@ -97,18 +97,6 @@ impl Connection {
             reader.take(place, event);
         }
         target.findings(reader)
-    }
-
-    /// The other end, of which only the number of bytes is known.
-    fn not_read(&self) -> EndpointRecord {
-        EndpointRecord {
-            role: self.record.role.other(),
-            window_start_ns: self.record.window_start_ns,
-            window_end_ns: self.record.window_end_ns,
-            counts: self.record.counts,
-            flows: self.record.flows.iter().map(arrived).collect(),
-            ..EndpointRecord::default()
-        }
     }
 
     fn workload(&self) -> Workload {
@@ -198,13 +186,5 @@ impl Connection {
                 .zip(limits("net.ipv4.tcp_rmem"))
                 .and_then(|(bytes, limits)| is_set(bytes, limits)),
         ]
-    }
-}
-
-/// What the other end of a flow counts: what was acknowledged has arrived, and what arrived was sent.
-fn arrived(flow: &FlowRecord) -> FlowRecord {
-    FlowRecord {
-        counts: flow.counts,
-        ..FlowRecord::default()
     }
 }

@@ -6,18 +6,23 @@ use std::path::{Path, PathBuf};
 
 use crate::read::{Kept, number, text};
 use crate::threads::parse_time;
-use bitcost_model::record::ThreadKind;
+use bitcost_model::record::{ThreadKind, ThreadTime};
 
 /// The process that holds each of these sockets, by the sockets' numbers among files: of several the youngest, to which the
 /// others passed it. A socket of a process that this user may not look at is absent.
 pub fn holders(is_wanted: impl Fn(u32) -> bool) -> BTreeMap<u32, u32> {
     let mut holders = BTreeMap::new();
-    for process in numbers("/proc") {
+    for process in processes() {
         let own = sockets_of(process).unwrap_or_default().into_iter();
         let own = own.filter(|inode| is_wanted(*inode));
         holders.extend(own.map(|inode| (inode, process)));
     }
     holders
+}
+
+/// The processes that `/proc` shows.
+pub fn processes() -> BTreeSet<u32> {
+    numbers("/proc")
 }
 
 /// The numbers among files of the sockets that a process holds.
@@ -49,18 +54,19 @@ pub fn name_of(process: u32) -> Option<String> {
     text(&format!("/proc/{process}/comm"))
 }
 
-/// The threads of a process with the time that each has been on a CPU, in ns; none once it has ended.
-pub fn threads_of(process: u32) -> BTreeMap<u32, u64> {
+/// The threads of a process with their times, of many the oldest ones, up to this number; none once it has ended.
+pub fn threads_of(process: u32, most: usize) -> BTreeMap<u32, ThreadTime> {
     let folder = format!("/proc/{process}/task");
     let time = |thread: u32| {
         let mut file = Kept::open(format!("{folder}/{thread}/schedstat"))?;
-        let time = parse_time(ThreadKind::Traffic, file.lines()?)?;
-        Some((thread, time.run_ns))
+        Some((thread, parse_time(ThreadKind::Traffic, file.lines()?)?))
     };
-    numbers(&folder).into_iter().filter_map(time).collect()
+    let threads = numbers(&folder).into_iter().take(most);
+    threads.filter_map(time).collect()
 }
 
-fn numbers(folder: impl AsRef<Path>) -> BTreeSet<u32> {
+/// The folders in this one whose names are numbers: processes, or threads.
+pub(crate) fn numbers(folder: impl AsRef<Path>) -> BTreeSet<u32> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let number =
         |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
@@ -84,7 +90,7 @@ mod tests {
             new.iter().all(|inode| holders.get(inode) == Some(&own)),
             "{holders:?}"
         );
-        assert!(name_of(own).is_some() && !threads_of(own).is_empty());
+        assert!(name_of(own).is_some() && !threads_of(own, 9).is_empty());
         drop(socket);
     }
 }

@@ -6,6 +6,7 @@
 
 use bitcost_model::record::{Switches, ThreadKind, ThreadTime};
 
+use crate::programs;
 use crate::read::{Kept, innermost_id, number};
 use crate::source::{Detail, Source, Target, Thread, source};
 
@@ -76,10 +77,9 @@ fn number_in_proc(id: u32) -> Option<u32> {
     if bitcost_sys::process::id_in_proc().ok()? == std::process::id() {
         return Some(id);
     }
-    let numbers = std::fs::read_dir("/proc/self/task").ok()?;
-    let mut numbers = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let mut numbers = programs::numbers("/proc/self/task").into_iter();
     let status = |number| format!("/proc/self/task/{number}/status");
-    numbers.find(|number: &u32| innermost_id(&status(*number)) == Some(id))
+    numbers.find(|number| innermost_id(&status(*number)) == Some(id))
 }
 
 /// The three numbers of a `schedstat` file: run time and wait time in ns, slices.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bitcost_model::record::{Role, TcpInfo};
+use bitcost_model::record::{Role, ThreadTime};
 use bitcost_probe::programs;
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
-use bitcost_traffic::tcp_info_of;
 
 use super::Sought;
+use super::watch::so_far;
 use crate::refusal::Refusal;
 
 /// The time in which it is seen which connections, and which threads, move data.
@@ -24,8 +24,11 @@ const CONNECTIONS: usize = 64;
 /// A thread that runs for a part of the time of the busiest one works for the connections, too: one in this many.
 const WORKS: u64 = 2;
 
+/// The times of the threads of a process.
+pub(super) type Threads = BTreeMap<u32, ThreadTime>;
+
 /// The connections that are read, or the sockets of datagrams, with the program that holds them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Held {
     pub(super) sockets: Vec<SocketRecord>,
     /// Connections that are sought and not read.
@@ -48,11 +51,7 @@ impl Held {
         let diag = &mut SockDiag::open().map_err(|error| error.to_string())?;
         let (first, process) = some(sought, diag)?;
         let datagrams = sought.find(diag, SockDiag::datagrams)?;
-        let holder_of = |all: &[SocketRecord]| match sought {
-            Sought::Process(process) => Some(*process),
-            _ => all.first().and_then(|one| holder(one.inode)),
-        };
-        let process = process.or_else(|| holder_of(&datagrams));
+        let process = process.or_else(|| holder(sought, &datagrams));
         let before = (times(process), passed());
         std::thread::sleep(LOOK);
         let mut moving = moving(&first, sought.find(diag, SockDiag::connections)?);
@@ -62,11 +61,9 @@ impl Held {
         });
         let are_idle = moving.iter().all(|(_, moved)| *moved == [0, 0]);
         if are_idle && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]) {
-            let process = holder_of(&datagrams);
-            let most = match passed[0] > passed[1] {
-                true => Role::Receiver,
-                false => Role::Sender,
-            };
+            let process = holder(sought, &datagrams);
+            let [received, sent] = passed;
+            let most = most([sent, received]);
             let held = Held::of(datagrams, role.unwrap_or(most), process, &before.0);
             let is_tcp = false;
             return Ok(Held { is_tcp, ..held });
@@ -78,11 +75,7 @@ impl Held {
             );
         }
         let sum = |role: Role| moving.iter().map(|(_, moved)| moved[role as usize]).sum();
-        let [sent, received]: [u64; 2] = [sum(Role::Sender), sum(Role::Receiver)];
-        let most = match sent >= received {
-            true => Role::Sender,
-            false => Role::Receiver,
-        };
+        let most = most::<u64>([sum(Role::Sender), sum(Role::Receiver)]);
         let is_named = role.is_some();
         let role = role.unwrap_or(most);
         let moved = |one: &(SocketRecord, [u64; 2])| one.1[role as usize];
@@ -91,7 +84,7 @@ impl Held {
             moving.retain(|one| moved(one) > 0);
         }
         let sockets: Vec<SocketRecord> = moving.into_iter().map(|(one, _)| one).collect();
-        let process = holder_of(&sockets).or(process);
+        let process = holder(sought, &sockets).or(process);
         Ok(Held::of(sockets, role, process, &before.0))
     }
 
@@ -105,7 +98,7 @@ impl Held {
         mut sockets: Vec<SocketRecord>,
         role: Role,
         process: Option<u32>,
-        before: &BTreeMap<u32, u64>,
+        before: &Threads,
     ) -> Held {
         let others = sockets.len().saturating_sub(CONNECTIONS);
         sockets.truncate(CONNECTIONS);
@@ -126,10 +119,7 @@ fn some(sought: &Sought, diag: &mut SockDiag) -> Result<(Vec<SocketRecord>, Opti
     let mut first = Vec::new();
     for _ in 0..LOOKS {
         first = sought.find(diag, SockDiag::connections)?;
-        let process = match sought {
-            Sought::Process(process) => Some(*process),
-            _ => first.first().and_then(|one| holder(one.inode)),
-        };
+        let process = holder(sought, &first);
         if process.is_some() {
             return Ok((first, process));
         }
@@ -140,15 +130,13 @@ fn some(sought: &Sought, diag: &mut SockDiag) -> Result<(Vec<SocketRecord>, Opti
 
 /// The connections that are still there, with what they sent and received meanwhile.
 fn moving(before: &[SocketRecord], now: Vec<SocketRecord>) -> Vec<(SocketRecord, [u64; 2])> {
-    let grown = |now: &SocketRecord, of: fn(&TcpInfo) -> Option<u64>| {
-        let was = before.iter().find(|one| one.cookie == now.cookie)?;
-        let count = |one: &SocketRecord| of(&tcp_info_of(one.tcp_info.as_ref()?));
-        count(now)?.checked_sub(count(was)?)
-    };
     let moved = |one: SocketRecord| {
-        let sent = grown(&one, |info| info.bytes_acked)?;
-        let received = grown(&one, |info| info.bytes_received)?;
-        Some((one, [sent, received]))
+        let was = before.iter().find(|was| was.cookie == one.cookie)?;
+        let (was, now) = (so_far(was), so_far(&one));
+        Some((
+            one,
+            [now[0].checked_sub(was[0])?, now[1].checked_sub(was[1])?],
+        ))
     };
     now.into_iter().filter_map(moved).collect()
 }
@@ -160,22 +148,37 @@ fn passed() -> Option<[i64; 2]> {
     Some(["Udp.InDatagrams", "Udp.OutDatagrams"].map(|name| all.get(name).copied().unwrap_or(0)))
 }
 
-/// The process that holds a socket; absent where this user may not see it.
-fn holder(inode: u32) -> Option<u32> {
+/// The process that is sought, or that holds the first of these; absent where this user may not see it.
+fn holder(sought: &Sought, all: &[SocketRecord]) -> Option<u32> {
+    if let Sought::Process(process) = sought {
+        return Some(*process);
+    }
+    let inode = all.first()?.inode;
     programs::holders(|one| one == inode).remove(&inode)
 }
 
-fn times(process: Option<u32>) -> BTreeMap<u32, u64> {
-    process.map(programs::threads_of).unwrap_or_default()
+/// The role of an end that sent and received so much: that of most of it.
+pub(super) fn most<N: PartialOrd>([sent, received]: [N; 2]) -> Role {
+    match sent >= received {
+        true => Role::Sender,
+        false => Role::Receiver,
+    }
+}
+
+fn times(process: Option<u32>) -> Threads {
+    process
+        .map(|process| programs::threads_of(process, usize::MAX))
+        .unwrap_or_default()
 }
 
 /// The threads that worked meanwhile; where none did, the one that has worked most.
-fn working(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> Vec<u32> {
-    let grown = |(id, ns): (&u32, &u64)| (*id, ns - before.get(id).unwrap_or(&0).min(ns));
-    let grown: Vec<(u32, u64)> = after.iter().map(grown).collect();
+pub(super) fn working(before: &Threads, after: &Threads) -> Vec<u32> {
+    let ns = |times: &Threads, id: &u32| times.get(id).map_or(0, |time| time.run_ns);
+    let grown = |id: &u32| (*id, ns(after, id).saturating_sub(ns(before, id)));
+    let grown: Vec<(u32, u64)> = after.keys().map(grown).collect();
     let most = grown.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
     if most == 0 {
-        let busiest = after.iter().max_by_key(|(_, ns)| **ns);
+        let busiest = after.iter().max_by_key(|(_, time)| time.run_ns);
         return busiest.map(|(id, _)| *id).into_iter().collect();
     }
     let works = grown.into_iter().filter(|(_, ns)| *ns >= most / WORKS);

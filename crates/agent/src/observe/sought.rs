@@ -19,8 +19,8 @@ pub enum Sought {
     Process(u32),
     /// Those from this end of this host to that of another one.
     Between(End, End),
-    /// Those that have this end, here or there.
-    With(End),
+    /// Those that have one of these ends, here or there.
+    With(Vec<End>),
     /// Those that another host names: their end here and the other.
     Named(Vec<[SocketAddr; 2]>),
 }
@@ -64,7 +64,7 @@ impl FromStr for Sought {
     fn from_str(text: &str) -> Result<Sought, String> {
         match text.split_once('-') {
             Some((local, peer)) => Ok(Sought::Between(local.parse()?, peer.parse()?)),
-            None => text.parse().map(Sought::With),
+            None => Ok(Sought::With(vec![text.parse()?])),
         }
     }
 }
@@ -88,7 +88,10 @@ impl Sought {
             Sought::Between(local, peer) => {
                 all.retain(|one| local.is(one.local) && peer.is(one.peer));
             }
-            Sought::With(end) => all.retain(|one| end.is(one.local) || end.is(one.peer)),
+            Sought::With(ends) => all.retain(|one| {
+                let mut ends = ends.iter();
+                ends.any(|end| end.is(one.local) || end.is(one.peer))
+            }),
             Sought::Named(named) => all.retain(|one| {
                 let mut named = named.iter();
                 named.any(|of| is_same([one.local, one.peer], of))
@@ -180,9 +183,9 @@ mod tests {
             end(Some("2001:db8::1"), Some(443)),
         ];
         assert_eq!(both, Ok(Sought::Between(ends[0], ends[1])));
-        assert_eq!(":443".parse(), Ok(Sought::With(end(None, Some(443)))));
+        assert_eq!(":443".parse(), Ok(Sought::With(vec![end(None, Some(443))])));
         let address = end(Some("2001:db8::1"), None);
-        assert_eq!("2001:db8::1".parse(), Ok(Sought::With(address)));
+        assert_eq!("2001:db8::1".parse(), Ok(Sought::With(vec![address])));
         for wrong in ["", ":", ":70000", "localhost:80", "10.0.0.1-", "-"] {
             let refused = wrong.parse::<Sought>();
             assert!(refused.is_err_and(|why| why.contains("is no address")));

@@ -26,7 +26,7 @@ pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Verdict {
 #[derive(Clone, Debug)]
 pub(super) struct RunSignals {
     pub others: Others,
-    signals: Signals,
+    pub(super) signals: Signals,
 }
 
 impl RunSignals {

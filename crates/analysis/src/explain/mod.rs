@@ -23,6 +23,7 @@ mod signals;
 mod tcp;
 mod transactions;
 mod warnings;
+mod watched;
 
 pub use behind::Behind;
 pub use cards::{CardSignals, ReceiveCpu};
@@ -49,3 +50,4 @@ pub use tcp::Tcp;
 pub(crate) use tcp::WINDOW_OF_ROUTE;
 pub use transactions::{Restarts, Transactions};
 pub use warnings::Warning;
+pub use watched::{Watched, watched};

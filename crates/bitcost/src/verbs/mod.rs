@@ -17,6 +17,7 @@ mod serve;
 mod show;
 mod studies;
 mod test;
+mod watch;
 
 use clap::{Command, Subcommand};
 
@@ -39,6 +40,8 @@ pub enum Verb {
     Report(report::Arguments),
     /// Explain what limited each cell, with the evidence
     Explain(explain::Arguments),
+    /// Watch connections of other programs, and what limits each
+    Watch(watch::Arguments),
     /// Compare two executions
     Compare(compare::Arguments),
     /// Find what makes a run faster or cheaper
@@ -94,6 +97,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Agent(arguments) => agent::run(&arguments),
         Verb::Host(action) => host::run(&action),
         Verb::Explain(arguments) => explain::run(&arguments),
+        Verb::Watch(arguments) => watch::run(&arguments),
         Verb::Limits(question) => limits::run(&question),
         Verb::Man(arguments) => man::run(&arguments, command),
         Verb::Completions(arguments) => completions::run(&arguments),

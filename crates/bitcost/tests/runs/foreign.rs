@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 bitcost_testkit::trials! {
-    Host: program_that_offers_little_is_named_and_its_log_is_an_execution, small_write_after_another_is_held_back, reader_that_does_not_read_is_named, both_ends_are_read_where_the_other_is_named, idle_connection_moves_nothing, connection_that_ends_is_read_until_then, what_is_not_there_is_an_error;
+    Host: program_that_offers_little_is_named_and_its_log_is_an_execution, small_write_after_another_is_held_back, reader_that_does_not_read_is_named, both_ends_are_read_where_the_other_is_named, idle_connection_moves_nothing, connection_that_ends_is_read_until_then, what_is_not_there_is_an_error, watched_connection_has_its_program_and_limiter, connections_are_listed_each_second;
     PrivateNetwork: process_is_read_in_its_network_namespace, what_the_other_host_lacks_is_said;
 }
 
@@ -196,26 +196,80 @@ fn process_is_read_in_its_network_namespace() {
     let bench = Bench::new();
     let pair = Pair::slow();
     let own = std::process::id().to_string();
-    let words = [
-        "explain",
-        "--connection",
-        &pair.from(0),
-        "--netns",
-        &own,
-        "-t",
-        "1500ms",
-    ];
-    // A namespace in which there is no such connection.
-    let bitcost = program();
-    let words = [
-        &["--net", "--", bitcost.to_str().expect("a path")],
-        &words[..],
-    ]
-    .concat();
-    let done = bench
-        .start_program(Path::new("unshare"), &words)
-        .finish(PATIENCE);
-    done.with_code(0).assert_prints("sender's program");
+    let (connection, port) = (pair.from(0), pair.ends[1].port().to_string());
+    let explain = ["explain", "--connection", &connection];
+    for words in [&explain[..], &["watch", "--once", "--port", &port]] {
+        let bitcost = program();
+        let bitcost = bitcost.to_str().expect("a path");
+        // A namespace in which there is no such connection.
+        let words = [
+            &["--net", "--", bitcost],
+            words,
+            &["--netns", &own, "-t", "1500ms"],
+        ];
+        let done = bench.start_program(Path::new("unshare"), &words.concat());
+        let done = done.finish(PATIENCE).with_code(0);
+        done.assert_prints("sender's program");
+    }
+}
+
+/// The connections that `watch --once` lists with these words.
+fn watched(words: &[&str]) -> Vec<Value> {
+    let all = [&["watch", "--once", "-t", "1500ms", "--json"], words].concat();
+    let document = Bench::new().bitcost(&all).with_code(0).json();
+    let connections = document["connections"].as_array();
+    connections.expect("a list").clone()
+}
+
+/// Those of them that send.
+fn senders(all: &[Value]) -> Vec<&Value> {
+    let senders = all.iter().filter(|one| one["role"] == "sender");
+    senders.collect()
+}
+
+fn watched_connection_has_its_program_and_limiter() {
+    let (pair, idle) = (Pair::slow(), Pair::new(wait, wait));
+    let own = std::process::id().to_string();
+    let peer = pair.ends[1];
+    let port = peer.port().to_string();
+    let of_port = watched(&["--port", &port, "--peer", "localhost"]);
+    assert_eq!(of_port.len(), 2, "{of_port:?}");
+    let [one] = senders(&of_port)[..] else {
+        panic!("one end sends: {of_port:?}");
+    };
+    assert_eq!(one["limiter"], "sender_application");
+    assert_eq!(one["pid"].to_string(), own);
+    assert_eq!(one["connections"][0][1], peer.to_string());
+    let rate = one["throughput_mbps"].as_f64().expect("a rate");
+    assert!((1.0..100.0).contains(&rate), "{rate}");
+    assert!(one["cpu_us_per_kib"].as_f64() > Some(0.0), "{one}");
+    let of_process = watched(&["--pid", &own]);
+    let is_idle = |one: &&Value| {
+        let ends = idle.ends.map(|end| end.to_string());
+        ends.iter().any(|end| one["connections"][0][0] == **end)
+    };
+    assert!(senders(&of_process).len() == 1 && !of_process.iter().any(|one| is_idle(&one)));
+}
+
+fn connections_are_listed_each_second() {
+    let (bench, pair) = (Bench::new(), Pair::slow());
+    let port = pair.ends[1].port().to_string();
+    let running = bench.start(&["watch", "--port", &port]);
+    let lists = || running.stdout().matches("| limited by").count();
+    eventually(PATIENCE, "two lists", || (lists() >= 2).then_some(()));
+    let listed = running.stdout();
+    assert!(listed.contains(&pair.ends[1].to_string()), "{listed}");
+    assert!(listed.contains("2 connections with data"), "{listed}");
+    for (words, code, why) in [
+        (["--peer", "no.such.invalid"], 2, "has no address"),
+        (["--pid", "4194304"], 3, "there is no process 4194304"),
+        (["--netns", "4194304"], 3, "there is no process 4194304"),
+    ] {
+        let done = bench.bitcost(&[&["watch"], &words[..]].concat());
+        done.with_code(code).assert_says(why);
+    }
+    let idle = bench.bitcost(&["watch", "--once", "-t", "100ms", "--port", "9"]);
+    idle.with_code(0).assert_prints("0 connections with data");
 }
 
 /// ssh has its own words for a host that is out of reach; where a connection is not there, the end here is explained.

@@ -74,6 +74,7 @@ studies new
 studies
 test tcp -t 100ms -O 50ms
 test udp -t 100ms -O 50ms --json
+watch --once -t 100ms
 ";
 
 /// A command whose output cannot be written in one way.

@@ -1,10 +1,8 @@
 //! Every process of the machine at one time, with its CPU time, and who started whom.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::DirEntry;
-use std::io;
 
-use crate::read;
+use crate::{programs, read};
 
 /// A kernel thread, in the flags of a process (`PF_KTHREAD`, linux/sched.h).
 pub(super) const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -51,13 +49,9 @@ impl Census {
     /// separate `/proc`, and where it is mounted with `hidepid`. A node of a running lab has the
     /// `/proc` of its machine.
     pub fn take() -> Option<Census> {
-        let number = |entry: io::Result<DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-        let list = || {
-            let entries = std::fs::read_dir("/proc").into_iter().flatten();
-            entries.filter_map(number).collect()
-        };
         let read = |pid| parse(&read::text(&format!("/proc/{pid}/stat"))?);
-        let census = Census::of(bitcost_sys::clock::monotonic_ns(), list, read);
+        let now_ns = bitcost_sys::clock::monotonic_ns();
+        let census = Census::of(now_ns, programs::processes, read);
         census.is_of_machine().then_some(census)
     }
 

@@ -4,7 +4,7 @@
 use bitcost_model::protocol::Origin;
 
 use super::census::{Census, FIRST, parse};
-use crate::{host, read};
+use crate::{host, programs, read};
 
 #[derive(Clone, Debug, Default)]
 pub struct Own {
@@ -82,15 +82,11 @@ pub fn is_at(pid: u32, ports: &[u16]) -> bool {
         let (_, port) = fields.get(1)?.rsplit_once(':')?;
         let port = u16::from_str_radix(port, 16).ok()?;
         let inode = fields.get(9).filter(|_| ports.contains(&port))?;
-        Some(format!("socket:[{inode}]"))
+        inode.parse().ok()
     };
     let lines = tables.iter().flat_map(|table| table.lines());
-    let sockets: Vec<String> = lines.filter_map(inode).collect();
-    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter();
-    let mut links = files
-        .flatten()
-        .filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
-    links.any(|link| sockets.iter().any(|socket| link.as_os_str() == &**socket))
+    let own = programs::sockets_of(pid).unwrap_or_default();
+    lines.filter_map(inode).any(|inode| own.contains(&inode))
 }
 
 /// The number here of the process that is this origin, which may be in an inner PID namespace;

@@ -2,8 +2,11 @@
 
 mod bottleneck;
 mod text;
+mod watched;
 
 pub use text::{cell_blocks, evidence_blocks, explanation_blocks, explanation_lines, said};
+
+pub use watched::watched_blocks;
 
 pub(crate) use bottleneck::{Bottleneck, Share};
 pub(crate) use text::remedy;

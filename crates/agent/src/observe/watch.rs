@@ -1,0 +1,151 @@
+//! Connections that move data, read again and again.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use bitcost_model::machine::HostDescription;
+use bitcost_model::record::{EndpointRecord, Role, Sample};
+use bitcost_probe::programs;
+use bitcost_sys::clock::monotonic_ns;
+use bitcost_sys::netlink::{SockDiag, SocketRecord};
+use bitcost_traffic::tcp_info_of;
+
+use super::find::{Held, Threads, most, working};
+use super::sought::Sought;
+use super::{Read, moved};
+use crate::refusal::Refusal;
+
+/// The most connections that are kept of a reading: those that moved most.
+const BUSIEST: usize = 200;
+
+/// The most threads of a process that are read.
+const THREADS: usize = 500;
+
+/// What was read at one time.
+struct Reading {
+    at_ns: u64,
+    /// Bytes that each connection sent and received so far.
+    so_far: HashMap<u64, [u64; 2]>,
+    /// Of those that moved data since the first reading.
+    busiest: BTreeMap<u64, SocketRecord>,
+    /// Of each process that holds one of these.
+    threads: BTreeMap<u32, Threads>,
+}
+
+/// Watches the connections of the present network namespace.
+pub struct Watcher {
+    sought: Sought,
+    diag: SockDiag,
+    /// Who holds the busiest connections, by their inodes; absent where that is not seen.
+    holders: BTreeMap<u32, Option<u32>>,
+    readings: VecDeque<Reading>,
+}
+
+impl Watcher {
+    /// Readings after the first that are looked back on.
+    pub const STEPS: usize = 10;
+
+    pub fn open(sought: Sought) -> Result<Watcher, Refusal> {
+        Ok(Watcher {
+            sought,
+            diag: SockDiag::open().map_err(|error| error.to_string())?,
+            holders: BTreeMap::new(),
+            readings: VecDeque::new(),
+        })
+    }
+
+    /// Reads all of them; returns how many did not move data, or less than the busiest.
+    pub fn read(&mut self) -> Result<usize, Refusal> {
+        let at_ns = monotonic_ns();
+        let all = self.sought.find(&mut self.diag, SockDiag::connections)?;
+        let so_far = all.iter().map(|one| (one.cookie, so_far(one)));
+        let so_far: HashMap<u64, [u64; 2]> = so_far.collect();
+        // What came since the first reading has moved all of it meanwhile.
+        let first = self.readings.front().map_or(&so_far, |first| &first.so_far);
+        let grown = |one: &SocketRecord| {
+            let was = first.get(&one.cookie).copied().unwrap_or_default();
+            let now: u64 = so_far[&one.cookie].iter().sum();
+            // The kernel keeps no bytes of one that both ends have closed.
+            now.saturating_sub(was.iter().sum())
+        };
+        let mut busiest: Vec<SocketRecord> = all.into_iter().filter(|one| grown(one) > 0).collect();
+        busiest.sort_by_key(|one| Reverse(grown(one)));
+        busiest.truncate(BUSIEST);
+        self.find_holders(busiest.iter().map(|one| one.inode).collect());
+        let processes: BTreeSet<u32> = self.holders.values().flatten().copied().collect();
+        let threads = |of: u32| (of, programs::threads_of(of, THREADS));
+        let rest = so_far.len() - busiest.len();
+        self.readings.push_back(Reading {
+            at_ns,
+            threads: processes.into_iter().map(threads).collect(),
+            so_far,
+            busiest: busiest.into_iter().map(|one| (one.cookie, one)).collect(),
+        });
+        if self.readings.len() > Watcher::STEPS + 1 {
+            self.readings.pop_front();
+        }
+        Ok(rest)
+    }
+
+    /// Looks through the processes where one of these sockets is new.
+    fn find_holders(&mut self, inodes: BTreeSet<u32>) {
+        self.holders.retain(|inode, _| inodes.contains(inode));
+        if inodes.len() > self.holders.len() {
+            let found = programs::holders(|inode| inodes.contains(&inode));
+            let holder = |inode: u32| (inode, found.get(&inode).copied());
+            self.holders = inodes.into_iter().map(holder).collect();
+        }
+    }
+
+    /// What was read of each connection that moved data and is there.
+    pub fn busiest(&self) -> Vec<EndpointRecord> {
+        let last = self.readings.back().into_iter();
+        let busiest = last.flat_map(|last| last.busiest.values());
+        busiest.filter_map(|one| self.record(one)).collect()
+    }
+
+    /// Absent where it was read once.
+    fn record(&self, one: &SocketRecord) -> Option<EndpointRecord> {
+        let readings = self.readings.iter().rev();
+        let with = readings.map_while(|of| Some((of, of.busiest.get(&one.cookie)?)));
+        let mut with: Vec<(&Reading, &SocketRecord)> = with.collect();
+        with.reverse();
+        let [(first, _), .., (last, _)] = with[..] else {
+            return None;
+        };
+        let [was, now] = [first, last].map(|of| of.so_far[&one.cookie]);
+        let process = self.holders.get(&one.inode).copied().flatten();
+        let held = Held {
+            sockets: vec![one.clone()],
+            is_tcp: true,
+            role: most([now[0] - was[0], now[1] - was[1]]),
+            process,
+            name: process.and_then(programs::name_of),
+            ..Held::default()
+        };
+        let [before, after] = [first, last].map(|of| of.threads.get(&process?));
+        let works = before
+            .zip(after)
+            .map(|(before, after)| working(before, after));
+        let mut read = Read::default();
+        for (of, one) in with {
+            let times = process.and_then(|process| of.threads.get(&process));
+            let works = works.iter().flatten();
+            read.sockets.push(vec![Some(one.clone())]);
+            read.samples.push(Sample {
+                at_ns: of.at_ns,
+                threads: works.filter_map(|id| times?.get(id).cloned()).collect(),
+                ..Sample::default()
+            });
+        }
+        let lasting = read.keep_lasting(held.role);
+        Some(held.record(&read, &lasting, None, &HostDescription::default()))
+    }
+}
+
+/// Bytes that a connection sent and received.
+pub(super) fn so_far(one: &SocketRecord) -> [u64; 2] {
+    let info = one.tcp_info.as_ref().map(tcp_info_of);
+    let bytes = |role| info.as_ref().and_then(|info| moved(role, info));
+    [Role::Sender, Role::Receiver].map(|role| bytes(role).unwrap_or(0))
+}
