@@ -28,6 +28,8 @@ use crate::describe;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 
+use find::moved;
+
 pub use find::Held;
 pub use sought::{End, Sought, enter_network_of};
 pub use watch::Watcher;
@@ -315,14 +317,6 @@ fn flow(role: Role, (first, last): (&Sample, &Sample), place: usize) -> Option<F
         at_end: sizes(last),
         ..FlowRecord::default()
     })
-}
-
-/// User data that a connection moved towards this role.
-fn moved(role: Role, info: &TcpInfo) -> Option<u64> {
-    match role {
-        Role::Sender => info.bytes_acked,
-        Role::Receiver => info.bytes_received,
-    }
 }
 
 fn sizes(memory: Option<&SocketMemory>, info: Option<&TcpInfo>) -> SocketSizes {

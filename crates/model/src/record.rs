@@ -152,6 +152,23 @@ pub struct Iperf3Peer {
 impl Eq for Iperf3Peer {}
 
 impl EndpointRecord {
+    /// The other end, of which only the number of bytes is known: what was acknowledged has arrived, and what arrived was sent.
+    #[must_use]
+    pub fn not_read(&self) -> EndpointRecord {
+        let counted = |flow: &FlowRecord| FlowRecord {
+            counts: flow.counts,
+            ..FlowRecord::default()
+        };
+        EndpointRecord {
+            role: self.role.other(),
+            window_start_ns: self.window_start_ns,
+            window_end_ns: self.window_end_ns,
+            counts: self.counts,
+            flows: self.flows.iter().map(counted).collect(),
+            ..EndpointRecord::default()
+        }
+    }
+
     /// Length of the measured window, in seconds; 0 where it ends before it starts.
     pub fn window_seconds(&self) -> f64 {
         self.window_end_ns.saturating_sub(self.window_start_ns) as f64 / 1e9

@@ -22,7 +22,9 @@ pub fn sets(root: &str, allowed: Vec<u32>) -> CpuSets {
     let of_cpus = |name: &str| list(&format!("{CPUS}/{name}"));
     let online = of_cpus("online").unwrap_or_else(|| {
         let stat = read::text(&format!("{root}/proc/stat")).unwrap_or_default();
-        crate::cpu::parse(&stat).iter().map(|one| one.cpu).collect()
+        let names = stat.lines().filter_map(|line| line.strip_prefix("cpu"));
+        let number = |name: &str| name.split(' ').next()?.parse().ok();
+        names.filter_map(number).collect()
     });
     let mut offline = of_cpus("present").unwrap_or_default();
     offline.retain(|cpu| !online.contains(cpu));

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::read::{Kept, number, text};
+use crate::read::{Kept, number, numbers, text};
 use crate::threads::parse_time;
 use bitcost_model::record::{ThreadKind, ThreadTime};
 
@@ -63,14 +63,6 @@ pub fn threads_of(process: u32, most: usize) -> BTreeMap<u32, ThreadTime> {
     };
     let threads = numbers(&folder).into_iter().take(most);
     threads.filter_map(time).collect()
-}
-
-/// The folders in this one whose names are numbers: processes, or threads.
-pub(crate) fn numbers(folder: impl AsRef<Path>) -> BTreeSet<u32> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    let number =
-        |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-    entries.filter_map(number).collect()
 }
 
 #[cfg(test)]

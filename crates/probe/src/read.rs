@@ -1,5 +1,6 @@
 //! Reading small files of `/proc` and `/sys`: once, or repeatedly through a file that stays open.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -10,6 +11,14 @@ pub(crate) fn text(path: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The folders in this one whose names are numbers: processes, or threads.
+pub(crate) fn numbers(folder: impl AsRef<Path>) -> BTreeSet<u32> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let number =
+        |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    entries.filter_map(number).collect()
 }
 
 /// The words after a name at the start of a line.

@@ -6,8 +6,7 @@
 
 use bitcost_model::record::{Switches, ThreadKind, ThreadTime};
 
-use crate::programs;
-use crate::read::{Kept, innermost_id, number};
+use crate::read::{Kept, innermost_id, number, numbers};
 use crate::source::{Detail, Source, Target, Thread, source};
 
 struct Open {
@@ -77,7 +76,7 @@ fn number_in_proc(id: u32) -> Option<u32> {
     if bitcost_sys::process::id_in_proc().ok()? == std::process::id() {
         return Some(id);
     }
-    let mut numbers = programs::numbers("/proc/self/task").into_iter();
+    let mut numbers = numbers("/proc/self/task").into_iter();
     let status = |number| format!("/proc/self/task/{number}/status");
     numbers.find(|number| innermost_id(&status(*number)) == Some(id))
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bitcost_model::record::{Role, ThreadTime};
+use bitcost_model::record::{Role, TcpInfo, ThreadTime};
 use bitcost_probe::programs;
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
+use bitcost_traffic::tcp_info_of;
 
 use super::Sought;
-use super::watch::so_far;
 use crate::refusal::Refusal;
 
 /// The time in which it is seen which connections, and which threads, move data.
@@ -183,4 +183,19 @@ pub(super) fn working(before: &Threads, after: &Threads) -> Vec<u32> {
     }
     let works = grown.into_iter().filter(|(_, ns)| *ns >= most / WORKS);
     works.filter(|(_, ns)| *ns > 0).map(|(id, _)| id).collect()
+}
+
+/// User data that a connection moved towards this role.
+pub(super) fn moved(role: Role, info: &TcpInfo) -> Option<u64> {
+    match role {
+        Role::Sender => info.bytes_acked,
+        Role::Receiver => info.bytes_received,
+    }
+}
+
+/// Bytes that a connection sent and received.
+pub(super) fn so_far(one: &SocketRecord) -> [u64; 2] {
+    let info = one.tcp_info.as_ref().map(tcp_info_of);
+    let bytes = |role| info.as_ref().and_then(|info| moved(role, info));
+    [Role::Sender, Role::Receiver].map(|role| bytes(role).unwrap_or(0))
 }

@@ -4,15 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use bitcost_model::machine::HostDescription;
-use bitcost_model::record::{EndpointRecord, Role, Sample};
+use bitcost_model::record::{EndpointRecord, Sample};
 use bitcost_probe::programs;
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
-use bitcost_traffic::tcp_info_of;
 
-use super::find::{Held, Threads, most, working};
+use super::Read;
+use super::find::{Held, Threads, most, so_far, working};
 use super::sought::Sought;
-use super::{Read, moved};
 use crate::refusal::Refusal;
 
 /// The most connections that are kept of a reading: those that moved most.
@@ -69,7 +68,11 @@ impl Watcher {
             now.saturating_sub(was.iter().sum())
         };
         let mut busiest: Vec<SocketRecord> = all.into_iter().filter(|one| grown(one) > 0).collect();
-        busiest.sort_by_key(|one| Reverse(grown(one)));
+        // Of many that move about as much the same ones stay, or none is read twice.
+        let kept = self.readings.back().map(|last| &last.busiest);
+        let is_kept = |one: &SocketRecord| kept.is_some_and(|of| of.contains_key(&one.cookie));
+        let rank = |one: &SocketRecord| grown(one) << u32::from(is_kept(one));
+        busiest.sort_by_key(|one| Reverse(rank(one)));
         busiest.truncate(BUSIEST);
         self.find_holders(busiest.iter().map(|one| one.inode).collect());
         let processes: BTreeSet<u32> = self.holders.values().flatten().copied().collect();
@@ -141,11 +144,4 @@ impl Watcher {
         let lasting = read.keep_lasting(held.role);
         Some(held.record(&read, &lasting, None, &HostDescription::default()))
     }
-}
-
-/// Bytes that a connection sent and received.
-pub(super) fn so_far(one: &SocketRecord) -> [u64; 2] {
-    let info = one.tcp_info.as_ref().map(tcp_info_of);
-    let bytes = |role| info.as_ref().and_then(|info| moved(role, info));
-    [Role::Sender, Role::Receiver].map(|role| bytes(role).unwrap_or(0))
 }

@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EndpointRecord, FlowRecord};
-
 /// The program whose connections a record is about. What could not be read is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Program {
@@ -26,23 +24,4 @@ pub struct Program {
     /// Bytes that it wrote, or read where its end receives, and the calls that it took for them (`/proc/PID/io`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<[u64; 2]>,
-}
-
-impl EndpointRecord {
-    /// The other end, of which only the number of bytes is known: what was acknowledged has arrived, and what arrived was sent.
-    #[must_use]
-    pub fn not_read(&self) -> EndpointRecord {
-        let counted = |flow: &FlowRecord| FlowRecord {
-            counts: flow.counts,
-            ..FlowRecord::default()
-        };
-        EndpointRecord {
-            role: self.role.other(),
-            window_start_ns: self.window_start_ns,
-            window_end_ns: self.window_end_ns,
-            counts: self.counts,
-            flows: self.flows.iter().map(counted).collect(),
-            ..EndpointRecord::default()
-        }
-    }
 }
