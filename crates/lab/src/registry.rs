@@ -53,7 +53,7 @@ impl Client {
 
 const MESSAGE_LIMIT: Duration = Duration::from_secs(2);
 const CHANGE_LIMIT: Duration = Duration::from_secs(30);
-const DOWN_LIMIT: Duration = Duration::from_secs(10);
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// How long connecting to a socket with a full backlog is retried.
 const BUSY_LIMIT: Duration = Duration::from_secs(1);
 const BUSY_POLL: Duration = Duration::from_millis(5);
@@ -235,7 +235,7 @@ pub fn names() -> io::Result<Vec<String>> {
 pub fn describe(name: &str) -> Option<Description> {
     let stream = connect(name).ok()?;
     say(&stream, &Request::Describe).ok()?;
-    hear(&stream, MESSAGE_LIMIT).ok()
+    hear(&stream, ANSWER_LIMIT).ok()
 }
 
 /// Changes what these devices of the lab of this name do to packets that leave by them.
@@ -254,7 +254,7 @@ pub fn take_down(name: &str) -> Result<(), LabError> {
     let cannot = |error| LabError::build(&format!("take the lab {name} down"), &error);
     let stream = connect(name).map_err(cannot)?;
     say(&stream, &Request::Down).map_err(cannot)?;
-    match wait_readable(&stream, DOWN_LIMIT).map_err(cannot)? {
+    match wait_readable(&stream, ANSWER_LIMIT).map_err(cannot)? {
         true => Ok(()),
         false => Err(cannot(io::ErrorKind::TimedOut.into())),
     }
