@@ -21,11 +21,11 @@ use self::programs::Programs;
 use crate::cores;
 
 /// The length of a slot: soft interrupts that begin in it are timed.
-const SLOT: Duration = Duration::from_millis(4);
+const SLOT: Duration = Duration::from_millis(2);
 /// The time after a slot in which those that began in it can end.
 const TAIL: Duration = Duration::from_millis(2);
 /// The shortest pause between slots; the longest is three times as long.
-const PAUSE_MS: u64 = 100;
+const PAUSE_MS: u64 = 25;
 
 /// Times the soft interrupts of some CPUs in its own thread, until it is dropped.
 #[derive(Debug)]
