@@ -228,6 +228,11 @@ impl Signals {
         self.foreign[role as usize]
     }
 
+    /// What the card of this end says; absent of a virtual interface.
+    pub(super) fn card(&self, role: Role) -> Option<&CardSignals> {
+        self.cards[role as usize].as_ref()
+    }
+
     pub fn end(&self, role: Role) -> Option<EndTimes> {
         match role {
             Role::Sender => self.sender,

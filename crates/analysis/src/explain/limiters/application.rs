@@ -22,7 +22,7 @@ const UNREAD: &str = "received data waiting for the program";
 const BUSY: f64 = crate::metrics::FULL;
 
 /// Share of the time from which on it is most of it.
-const MOSTLY: f64 = 0.5;
+pub(super) const MOSTLY: f64 = 0.5;
 
 /// The most bytes of a small write.
 const SMALL: f64 = 1024.0;

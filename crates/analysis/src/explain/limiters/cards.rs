@@ -2,18 +2,14 @@
 
 use bitcost_model::record::Role;
 
+use super::application::MOSTLY;
 use super::ends::{receiving, sending};
 use super::evidence::{keeps_rate, least, least_of};
 use super::lost::{EXPLAINED, RETRANSMITTED, at_socket, datagrams, losses};
 use super::path::HELD_UP;
 use crate::explain::limiter::{Evidence, LimiterRow};
 use crate::explain::signals::{CONTENDED, Signals};
-
-/// A CPU that spends this share of its time on one kind of work has no time left.
-const FULL: f64 = crate::metrics::FULL;
-
-/// Share of the time from which on it is most of it.
-const MOSTLY: f64 = 0.5;
+use crate::metrics::FULL;
 
 /// A link is full from this share of its rate on: each packet also takes 24 bytes that no counter has.
 const LINK_FULL: f64 = 0.9;
@@ -27,7 +23,7 @@ pub static RECEIVE_QUEUE: LimiterRow = LimiterRow {
     remedy: "spread what is received over more CPUs: more queues (ethtool -L), more flows (RSS), RPS (rps_cpus), or flow steering (ethtool -N)",
     evidence: "of a card: one CPU of the receiver, or one NAPI thread, is in its receive work 75 % of the time, the other CPUs are idle 50 %; and the sender of a stream is blocked in send 30 %, or of UDP half of the loss, which is over 2 %, is before the socket",
     suspects: |signals, found| {
-        let card = signals.cards[Role::Receiver as usize].as_ref();
+        let card = signals.card(Role::Receiver);
         let cpu = card.and_then(|card| card.receive_cpu.as_ref());
         found.extend(cpu.and_then(|cpu| {
             let busy = format!("{} of the receiver in receive work", cpu.name);
@@ -56,8 +52,7 @@ pub static RING_OVERFLOW: LimiterRow = LimiterRow {
     remedy: "raise the receive ring of the receiver's card (ethtool -G), or have it emptied sooner: more queues, RPS (rps_cpus), less interrupt coalescing",
     evidence: "of a card: of UDP, half of the loss, which is over 2 %, is dropped by the receiver's card, whose ring or memory is full; of TCP, enough segments are lost, and it dropped half as many, or (without the sender) 0.1 % of what came",
     suspects: |signals, found| {
-        let card = signals.cards[Role::Receiver as usize].as_ref();
-        found.extend(card.and_then(|card| {
+        found.extend(signals.card(Role::Receiver).and_then(|card| {
             let counter = "dropped by the receiver's card";
             let [drops, came] = card.dropped.filter(|[drops, _]| *drops > 0.0)?;
             let (strength, evidence) = match signals.tcp.retransmits {
@@ -137,9 +132,7 @@ pub static FAR_NODE: LimiterRow = LimiterRow {
     evidence: "of a card: as for an end's CPU, for which it does not wait, or for the CPU of a receive queue; and half of the CPUs to which the end is confined, or that CPU, are on another NUMA node than the card",
     suspects: |signals, found| {
         for role in [Role::Sender, Role::Receiver] {
-            let far = signals.cards[role as usize]
-                .as_ref()
-                .and_then(|card| card.far);
+            let far = signals.card(role).and_then(|card| card.far);
             found.extend(far.and_then(|(share, node)| {
                 let mut evidence = full(signals, role)?;
                 evidence.push(least("CPUs on another NUMA node", share, MOSTLY));
