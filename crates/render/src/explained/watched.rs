@@ -6,7 +6,7 @@ use bitcost_model::units::{counted, plain};
 use crate::block::Block;
 use crate::lines::Lines;
 
-const COLUMNS: &str = "program|peer|here|Mbit/s|µs/KiB|resent %|RTT ms|limited by";
+const COLUMNS: &str = "program|peer|role|Mbit/s|µs/KiB|retrans %|RTT ms|limited by";
 
 fn line(of: &Watched) -> Vec<String> {
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), plain);
