@@ -17,8 +17,10 @@ use crate::source::{Source, Target, source};
 
 pub(crate) fn open(target: &Target) -> Option<Source> {
     let (device, card) = (target.device.clone(), of(&target.device)?);
+    let is_known = counters::is_known(&card.driver);
     source(move |sample, _| {
-        let counters = ethtool::counters(&device).unwrap_or_default();
+        let counters = is_known.then(|| ethtool::counters(&device).ok()).flatten();
+        let counters = counters.unwrap_or_default();
         let [ring_drops, pauses_received, pauses_sent] = counters::sums(&card.driver, &counters);
         sample.card = Some(Box::new(Card {
             ring_drops,

@@ -6,6 +6,11 @@ const TABLE: &str = include_str!("counters.txt");
 /// The kinds, in the order of [`sums`].
 const KINDS: [&str; 3] = ["ring", "received", "sent"];
 
+/// Whether the table has counters of a driver; of another one they need not be read.
+pub fn is_known(driver: &str) -> bool {
+    rows().any(|[of, ..]| of == driver)
+}
+
 /// The sums of a driver's counters that are of each kind; absent of a kind of which it has none.
 pub fn sums(driver: &str, counted: &[(String, u64)]) -> [Option<u64>; 3] {
     KINDS.map(|kind| {
