@@ -279,8 +279,8 @@ impl Read {
 /// The state of a connection, with whose data came last.
 fn state(info: &tcp_info::TcpInfo) -> TcpInfo {
     // The times since then.
-    let sent = info.get(|raw| &raw.last_data_sent);
-    let heard = info.get(|raw| &raw.last_data_recv);
+    let sent = info.get(|raw| &raw.tcpi_last_data_sent);
+    let heard = info.get(|raw| &raw.tcpi_last_data_recv);
     TcpInfo {
         heard_last: (heard != sent).then_some(heard < sent),
         ..tcp_info_of(info)

@@ -126,11 +126,8 @@ fn read(reply: &Reply) -> Option<SocketRecord> {
     let number = |place: usize| u32_at(bytes, RECEIVE_QUEUE + 4 * place);
     let rest = bytes.get(ATTRIBUTES..)?;
     let words = |value: &[u8]| {
-        let mut words = [0; 9];
-        for (place, word) in words.iter_mut().enumerate() {
-            *word = u32_at(value, 4 * place)?;
-        }
-        Some(words)
+        let words: Option<Vec<u32>> = (0..9).map(|place| u32_at(value, 4 * place)).collect();
+        words?.try_into().ok()
     };
     Some(SocketRecord {
         local: SocketAddr::new(address(4).to_canonical(), port(0)),
