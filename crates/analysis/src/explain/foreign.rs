@@ -1,10 +1,9 @@
 //! What one end says of connections that another program holds.
 
-use bitcost_model::counters::SocketMemory;
 use bitcost_model::record::{Program, Role, Sample, TcpInfo, ThreadTime};
 
-use crate::explain::series::{Series, mean};
-use crate::metrics::RunView;
+use crate::explain::series::{Series, ratio};
+use crate::metrics::{Edges, RunView};
 
 /// The congestion window has room where less of it is in use.
 const ROOM: f64 = 0.8;
@@ -92,10 +91,10 @@ impl Foreign {
             queue_full: program.queue_full.map(queue),
             listens: program.queue_full.is_some(),
             short_of_memory: per_second(&SHORT_OF_MEMORY),
-            given_up: grown(&["Ip.ReasmFails", "Ip6.ReasmFails"])
-                .zip(grown(&["Ip.ReasmReqds", "Ip6.ReasmReqds"]))
-                .filter(|(_, came)| *came > 0.0)
-                .map(|(lost, came)| lost / came),
+            given_up: ratio(
+                grown(&["Ip.ReasmFails", "Ip6.ReasmFails"]),
+                grown(&["Ip.ReasmReqds", "Ip6.ReasmReqds"]),
+            ),
             ..Foreign::default()
         };
         let each_bps = goodput_bps.map(|bps| bps / connections.max(1) as f64);
@@ -113,21 +112,16 @@ impl Foreign {
             let drops = sample.sockets.iter().map(|one| u64::from(one.drops));
             Some(drops.sum())
         };
-        let came = own.edges().zip(own.growth(drops));
-        let came = came.and_then(|(edges, drops)| {
-            let taken = edges.grown(&["Udp.InDatagrams", "Udp6.InDatagrams"])?;
-            Some((drops, drops + taken)).filter(|(_, came)| *came > 0.0)
-        });
+        let grown = |names: &[&str]| own.edges()?.grown(names);
+        let drops = own.growth(drops);
+        let taken = grown(&["Udp.InDatagrams", "Udp6.InDatagrams"]);
+        let sent = grown(&["Udp.OutDatagrams", "Udp6.OutDatagrams"]);
         let sleeps = |thread: &ThreadTime| thread.switches.map(|of| of.voluntary);
-        let sent = own.edges().and_then(|edges| {
-            let sent = edges.grown(&["Udp.OutDatagrams", "Udp6.OutDatagrams"])?;
-            Some(sent / edges.of_threads(sleeps)?.max(1.0))
-        });
-        let is_empty =
-            |one: &SocketMemory| one.send_queue_bytes == 0 && one.send_allocated_bytes == 0;
+        let sleeps = own.edges().and_then(|edges| edges.of_threads(sleeps));
+        let sent = ratio(sent, sleeps.map(|count| count.max(1.0)));
         Foreign {
-            dropped: came.map(|(drops, came)| drops / came),
-            is_empty: own.mean(|sample| queued(sample, is_empty)),
+            dropped: ratio(drops, drops.zip(taken).map(|(drops, taken)| drops + taken)),
+            is_empty: own.sockets(|one| one.send_queue_bytes == 0 && one.send_allocated_bytes == 0),
             burst: sent.filter(|_| self.role == Role::Sender),
             ..self
         }
@@ -136,9 +130,8 @@ impl Foreign {
     /// What waits at this end.
     fn with_queues(self, own: &Series) -> Foreign {
         let share = |is: fn(&TcpInfo) -> Option<bool>| {
-            own.mean(|sample| over(sample, |info| is(info).map(|is| f64::from(u8::from(is)))))
+            own.tcp(|info| is(info).map(|is| f64::from(u8::from(is))))
         };
-        let waits = |is: fn(&SocketMemory) -> bool| own.mean(|sample| queued(sample, is));
         Foreign {
             spare: share(|info| {
                 let used = f64::from(info.unacked_segments?) / f64::from(info.snd_cwnd_segments?);
@@ -153,8 +146,8 @@ impl Foreign {
                 let waits = own.any(|queue| queue.kind != "fq" && queue.backlog_packets > 0);
                 Some(f64::from(u8::from(waits)))
             }),
-            unread: waits(|one| one.receive_queue_bytes > 0),
-            piles_up: waits(|one| one.receive_queue_bytes >= one.receive_buffer_bytes / 4),
+            unread: own.sockets(|one| one.receive_queue_bytes > 0),
+            piles_up: own.sockets(|one| one.receive_queue_bytes >= one.receive_buffer_bytes / 4),
             ..self
         }
     }
@@ -177,8 +170,7 @@ impl Foreign {
             let is_empty = info.unacked_segments? == 0 && info.notsent_bytes? == 0;
             Some(f64::from(u8::from(is_empty && info.heard_last?)))
         };
-        let round_trip =
-            own.mean(|sample| over(sample, |info| Some(f64::from(info.rtt_us?) / 1e6)));
+        let round_trip = own.tcp(|info| Some(f64::from(info.rtt_us?) / 1e6));
         let trips = round_trip.map(|rtt_s| own.seconds() / rtt_s * self.connections.max(1) as f64);
         let used = |info: &TcpInfo| {
             let rtt_s = f64::from(info.rcv_rtt_us.filter(|us| *us > 0)?) / 1e6;
@@ -189,33 +181,21 @@ impl Foreign {
             let cap = info.max_pacing_rate_bytes_per_second?;
             (cap < u64::from(u32::MAX)).then_some(cap as f64)
         };
-        let bytes = own
-            .edges()
-            .and_then(|edges| edges.tcp_64(|info| info.bytes_sent));
-        let segments = count(|info| info.data_segs_out).filter(|count| *count > 0.0);
-        let calls = program
-            .calls
-            .filter(|[bytes, calls]| *bytes > 0 && *calls > 0);
-        let written = calls.map(|[bytes, calls]| bytes as f64 / calls as f64);
-        let written = written.or_else(|| Some(bytes? / segments?));
+        let bytes = |edges: &Edges| edges.tcp_64(|info| info.bytes_sent);
+        let bytes = own.edges().and_then(bytes);
+        let calls = program.calls.filter(|[bytes, _]| *bytes > 0);
+        let [written, calls] = [0, 1].map(|place| Some(calls?[place] as f64));
+        let written = ratio(written, calls);
+        let written = written.or_else(|| ratio(bytes, count(|info| info.data_segs_out)));
         let pairs = own.samples().zip(own.samples().skip(1));
         Foreign {
-            dips: least
-                .zip(most.filter(|most| *most > 0.0))
-                .map(|(least, most)| least / most),
-            window_use: own.mean(|sample| over(sample, used)),
-            out_of_order: count(|info| info.rcv_ooopack)
-                .zip(count(|info| info.segs_in))
-                .map(|(late, all)| late / all.max(1.0)),
-            its_turn: own
-                .mean(|sample| over(sample, its_turn))
-                .filter(|_| is_asked),
+            dips: ratio(least, most),
+            window_use: own.tcp(used),
+            out_of_order: ratio(count(|info| info.rcv_ooopack), count(|info| info.segs_in)),
+            its_turn: own.tcp(its_turn).filter(|_| is_asked),
             begins: Some(pairs.map(begin_again).sum()),
-            turns: answers.zip(trips).map(|(answers, trips)| answers / trips),
-            of_cap: own
-                .mean(|sample| over(sample, cap))
-                .zip(each)
-                .map(|(cap, each)| each / cap),
+            turns: ratio(answers, trips),
+            of_cap: ratio(each, own.tcp(cap)),
             write_bytes: written.filter(|_| self.role == Role::Sender),
             ..self
         }
@@ -237,16 +217,4 @@ fn begin_again((before, after): (&Sample, &Sample)) -> f64 {
 fn is_held(info: &TcpInfo) -> Option<bool> {
     let waits = info.notsent_bytes?;
     Some(waits > 0 && waits < info.snd_mss_bytes?)
-}
-
-fn over(sample: &Sample, value: impl Fn(&TcpInfo) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = sample.connections().iter().filter_map(value).collect();
-    mean(&values)
-}
-
-/// The share of the sockets of which this is true.
-fn queued(sample: &Sample, is: fn(&SocketMemory) -> bool) -> Option<f64> {
-    let sockets = sample.sockets.iter();
-    let values = sockets.map(|one| f64::from(u8::from(is(one))));
-    mean(&values.collect::<Vec<_>>())
 }

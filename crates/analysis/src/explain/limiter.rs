@@ -73,6 +73,11 @@ impl LimiterRow {
             ..Candidate::named(self.limiter(), evidence)
         }
     }
+
+    /// The same with one piece of evidence, as a reason for a rate that changes.
+    pub(super) fn shown(&'static self, strength: f64, evidence: Evidence) -> Candidate {
+        self.suspect(strength, vec![evidence]).of_change()
+    }
 }
 
 impl Limiter {

@@ -1,6 +1,7 @@
 //! The samples of an endpoint, and how much counters grew between them.
 
-use bitcost_model::record::{EndpointRecord, Sample};
+use bitcost_model::counters::SocketMemory;
+use bitcost_model::record::{EndpointRecord, Sample, TcpInfo};
 
 use crate::metrics::{Edges, is_of_first_part};
 
@@ -54,6 +55,23 @@ impl<'a> Series<'a> {
         mean(&values).filter(|_| 2 * values.len() >= self.count())
     }
 
+    /// The mean over the samples, in each over the connections that have a value.
+    pub fn tcp(&self, value: impl Fn(&TcpInfo) -> Option<f64>) -> Option<f64> {
+        self.mean(|sample| {
+            let values = sample.connections().iter().filter_map(&value);
+            mean(&values.collect::<Vec<_>>())
+        })
+    }
+
+    /// The share of the sockets of which this is true, mean over the samples.
+    pub fn sockets(&self, is: fn(&SocketMemory) -> bool) -> Option<f64> {
+        self.mean(|sample| {
+            let sockets = sample.sockets.iter();
+            let values = sockets.map(|one| f64::from(u8::from(is(one))));
+            mean(&values.collect::<Vec<_>>())
+        })
+    }
+
     /// User data per second of each interval, in bit/s.
     pub fn rates(&self) -> Vec<f64> {
         let bytes = |step: Edges| step.per_second(|counts| counts.bytes);
@@ -73,6 +91,11 @@ impl<'a> Series<'a> {
         let all = self.traffic_threads() as f64 * self.seconds();
         Some((run / all, wait / all))
     }
+}
+
+/// A part of a whole; absent where that is 0.
+pub(super) fn ratio(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
+    Some(part? / whole.filter(|whole| *whole > 0.0)?)
 }
 
 /// The mean; absent where there are no values.

@@ -314,12 +314,8 @@ fn busy_cpus(run: &RunView) -> Option<f64> {
 /// The most of its time for which a sender can have been blocked in send: its sockets had data that had not left, by the
 /// readings, and as many more of these as chance may hide.
 fn most_blocked(series: &Series) -> Option<f64> {
-    let holds = |sample: &Sample| {
-        let sockets = sample.sockets.iter();
-        let queued = sockets.map(|one| one.send_queue_bytes > 0 || one.send_allocated_bytes > 0);
-        mean(&queued.map(|is| f64::from(u8::from(is))).collect::<Vec<_>>())
-    };
-    Some(series.mean(holds)? + 1.0 / (series.count() as f64).sqrt())
+    let holds = series.sockets(|one| one.send_queue_bytes > 0 || one.send_allocated_bytes > 0);
+    Some(holds? + 1.0 / (series.count() as f64).sqrt())
 }
 
 fn idle(sender: &Series) -> Option<f64> {

@@ -63,8 +63,11 @@ pub static NAGLE: LimiterRow = LimiterRow {
         let held = foreign.flat_map(|of| of.held.into_iter().zip(details));
         found.extend(held.filter_map(|(share, detail)| {
             let counter = "less than a segment waiting to be sent";
-            let found = NAGLE.suspect(0.9, vec![least(counter, share?, OFTEN)]);
-            Some(found.with_detail(detail).of_change())
+            Some(
+                NAGLE
+                    .shown(0.9, least(counter, share?, OFTEN))
+                    .with_detail(detail),
+            )
         }));
     },
 };
@@ -78,8 +81,7 @@ pub static ACCEPT_QUEUE: LimiterRow = LimiterRow {
         let full = signals.programs().filter_map(|of| of.queue_full);
         found.extend(full.filter(|share| *share > 0.0).map(|share| {
             let counter = "as many connections waiting to be accepted as may";
-            let evidence = vec![least(counter, share, OFTEN)];
-            ACCEPT_QUEUE.suspect(0.92, evidence).of_change()
+            ACCEPT_QUEUE.shown(0.92, least(counter, share, OFTEN))
         }));
     },
 };
@@ -93,8 +95,7 @@ pub static CONNECTION_SETUP: LimiterRow = LimiterRow {
         let none = signals.programs().filter(|of| of.connections == 0);
         found.extend(none.filter_map(|of| of.opened).map(|opened| {
             let counter = "connections that the host opened or accepted";
-            let evidence = vec![least_of(counter, opened, "1/s", OPENED)];
-            CONNECTION_SETUP.suspect(0.83, evidence).of_change()
+            CONNECTION_SETUP.shown(0.83, least_of(counter, opened, "1/s", OPENED))
         }));
     },
 };
@@ -126,8 +127,7 @@ pub static SOCKET_MEMORY: LimiterRow = LimiterRow {
         let times = receives.and_then(|of| of.short_of_memory);
         found.extend(times.filter(|times| *times > 0.0).map(|times| {
             let counter = "received data thrown away or pressed together for want of memory";
-            let evidence = vec![least_of(counter, times, "1/s", 1.0)];
-            SOCKET_MEMORY.suspect(0.8, evidence).of_change()
+            SOCKET_MEMORY.shown(0.8, least_of(counter, times, "1/s", 1.0))
         }));
     },
 };
@@ -174,8 +174,7 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
         found.extend(signals.programs().filter_map(|of| match of.role {
             Role::Receiver => {
                 let counter = "a quarter of the receive buffer waiting for the program";
-                let evidence = vec![least(counter, of.piles_up?, MOSTLY)];
-                Some(RECEIVER_APPLICATION.suspect(0.75, evidence).of_change())
+                Some(RECEIVER_APPLICATION.shown(0.75, least(counter, of.piles_up?, MOSTLY)))
             }
             Role::Sender => {
                 let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
@@ -194,12 +193,12 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
 fn owes(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Candidate> {
     let of = signals.program(role).filter(|_| signals.is_moving())?;
     let counter = "nothing under way, and the last data came from the other end";
-    let found = row.suspect(0.76, vec![least(counter, of.its_turn?, MOSTLY)]);
+    let found = row.shown(0.76, least(counter, of.its_turn?, MOSTLY));
     let words = match of.listens {
         true => "the other end waits for an answer of this server",
         false => "the other end waits for what this program sends next",
     };
-    Some(found.with_detail(words).of_change())
+    Some(found.with_detail(words))
 }
 
 /// Evidence that the receiving program has no time left, which is given, with data that wait for it.
@@ -215,20 +214,17 @@ pub(super) fn has_no_time(signals: &Signals, no_time: Evidence) -> Option<Vec<Ev
 /// Datagrams for which the receiving socket has no room.
 pub(super) fn overflows(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
     let share = signals.program(Role::Receiver)?.dropped?;
-    Some(
-        row.suspect(0.9, vec![least(DROPS, share, DROPPED)])
-            .of_change(),
-    )
+    Some(row.shown(0.9, least(DROPS, share, DROPPED)))
 }
 
 /// Datagrams that the host cannot put together.
 pub(super) fn gives_up(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
     let share = signals.program(Role::Receiver)?.given_up?;
     let counter = "fragments whose datagram the host gave up (IpReasmFails)";
-    let found = row.suspect(0.9, vec![least(counter, share, DROPPED)]);
+    let found = row.shown(0.9, least(counter, share, DROPPED));
     let found = found.with_detail("too little memory for their reassembly");
     let remedy = "raise net.ipv4.ipfrag_high_thresh, or send datagrams that fit the MTU";
-    Some(found.with_remedy(remedy).of_change())
+    Some(found.with_remedy(remedy))
 }
 
 /// Requests one at a time, each of which waits for the answer to the one before.
@@ -285,21 +281,17 @@ pub(super) fn waits_here(signals: &Signals, row: &'static LimiterRow) -> Option<
     let of = signals.program(Role::Sender)?;
     let hop = signals.hops.iter().find(|hop| hop.is_own)?;
     let counter = format!("packets waiting in {} at {}", hop.kind, hop.name);
-    let found = row.suspect(0.6, vec![least(counter, of.queued?, MOSTLY)]);
-    Some(found.at(format!("at {}", hop.name)).of_change())
+    let found = row.shown(0.6, least(counter, of.queued?, MOSTLY));
+    Some(found.at(format!("at {}", hop.name)))
 }
 
 /// A rate that the program itself set for its connection.
 pub(super) fn is_capped(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
     let share = signals.program(Role::Sender)?.of_cap?;
     let counter = "rate of what SO_MAX_PACING_RATE allows";
-    let found = row.suspect(0.89, vec![least(counter, share, KEPT)]);
+    let found = row.shown(0.89, least(counter, share, KEPT));
     let found = found.with_detail("the program sets SO_MAX_PACING_RATE");
-    Some(
-        found
-            .with_remedy("raise the rate that the program sets for its connection")
-            .of_change(),
-    )
+    Some(found.with_remedy("raise the rate that the program sets for its connection"))
 }
 
 fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
@@ -321,10 +313,9 @@ fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
 pub(super) fn after_idle_times(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
     let of = signals.program(Role::Sender).filter(|_| signals.tcp.halves);
     let counter = "falls of the congestion window to half, full and with nothing sent again";
-    let found = row.suspect(0.87, vec![least_of(counter, of?.begins?, "", 2.0)]);
+    let found = row.shown(0.87, least_of(counter, of?.begins?, "", 2.0));
     let found = found.with_detail("after an idle time it begins again with few segments");
-    let remedy = "net.ipv4.tcp_slow_start_after_idle=0 at the sender";
-    Some(found.with_remedy(remedy).of_change())
+    Some(found.with_remedy("net.ipv4.tcp_slow_start_after_idle=0 at the sender"))
 }
 
 /// Evidence that a connection whose congestion window grows is held by it, and not by its program.
