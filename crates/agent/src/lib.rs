@@ -43,7 +43,7 @@ use bitcost_sys::clock::monotonic_ns;
 
 use crate::events::Command;
 pub use crate::journaling::Journaling;
-pub use crate::observe::{End, Held, Observed, Sought, Watcher, enter_network_of, observe};
+pub use crate::observe::{End, Held, Sought, Watcher, enter_network_of, observe};
 use crate::output::Output;
 pub use crate::place::Place;
 pub use crate::policy::Policy;

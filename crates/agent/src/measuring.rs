@@ -53,9 +53,9 @@ pub fn observed(sought: Sought, role: Role, length_ms: u32, output: Output) -> R
         let held = Held::find(&sought, Some(role));
         let length = Duration::from_millis(length_ms.into());
         match held.and_then(|held| observe(&held, length, &|| false)) {
-            Ok(observed) => {
-                first.send(&FromAgent::Host(Box::new(observed.host.host)));
-                FromAgent::Done(Box::new(observed.record))
+            Ok((record, end)) => {
+                first.send(&FromAgent::Host(Box::new(end.host)));
+                FromAgent::Done(Box::new(record))
             }
             Err(refusal) => refusal.message(),
         }

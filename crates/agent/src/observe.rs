@@ -41,13 +41,6 @@ const LOOK_NS: u64 = 20_000_000;
 /// The most readings.
 const READINGS: u64 = 1000;
 
-/// What was read of them at this end.
-#[derive(Debug)]
-pub struct Observed {
-    pub record: EndpointRecord,
-    pub host: EndpointDescription,
-}
-
 /// Reads connections for this time, or until `is_over`.
 ///
 /// # Errors
@@ -56,7 +49,7 @@ pub fn observe(
     held: &Held,
     time: Duration,
     is_over: &dyn Fn() -> bool,
-) -> Result<Observed, Refusal> {
+) -> Result<(EndpointRecord, EndpointDescription), Refusal> {
     let mut diag = SockDiag::open().map_err(|error| error.to_string())?;
     let peer = held.sockets.first().map(|one| one.peer.ip());
     let peer = peer.filter(|peer| !peer.is_unspecified());
@@ -80,17 +73,16 @@ pub fn observe(
     if read.samples.is_empty() {
         return Err("the connections ended before they were read".into());
     }
-    Ok(Observed {
-        record: EndpointRecord {
-            foreign,
-            ..held.record(&read, &lasting, calls, &described)
-        },
-        host: EndpointDescription {
-            role: held.role,
-            place: "local".to_owned(),
-            host: described,
-        },
-    })
+    let record = EndpointRecord {
+        foreign,
+        ..held.record(&read, &lasting, calls, &described)
+    };
+    let host = EndpointDescription {
+        role: held.role,
+        place: "local".to_owned(),
+        host: described,
+    };
+    Ok((record, host))
 }
 
 /// What was read at each time.

@@ -57,10 +57,9 @@ impl Sampler {
         let is_many = traffic.len().max(flows) >= MANY;
         let looked_at = target.threads.iter().take(traffic.len());
         Sampler {
-            sources: sources(&target, PROBES.iter()),
             is_many,
             looks: Looks::open(looked_at.filter(|_| !is_many)),
-            profiler: None,
+            ..Sampler::of(&target, |_| true)
         }
     }
 
@@ -78,18 +77,24 @@ impl Sampler {
             ..target(device, Vec::new(), &Between::default())
         };
         Sampler {
-            sources: sources(&target, PROBES.iter()),
-            is_many: false,
             looks: Looks::open(target.threads.iter()),
-            profiler: None,
+            ..Sampler::of(&target, |_| true)
         }
     }
 
     /// Opens only the counters of what became of packets, without those of threads and CPUs.
     pub fn of_packets(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Sampler {
-        let target = target(device, sockets, between);
+        Sampler::of(&target(device, sockets, between), |probe| {
+            probe.is_of_packets
+        })
+    }
+
+    /// Opens the counters of these probes.
+    fn of(target: &Target, is_read: fn(&Probe) -> bool) -> Sampler {
+        let probes = PROBES.iter().filter(|probe| is_read(probe));
+        let open = |probe: &Probe| Some((probe.every, (probe.open)(target)?));
         Sampler {
-            sources: sources(&target, PROBES.iter().filter(|probe| probe.is_of_packets)),
+            sources: probes.filter_map(open).collect(),
             is_many: false,
             looks: Looks::default(),
             profiler: None,
@@ -144,11 +149,6 @@ fn target(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Target 
         softirqs: None,
         process: None,
     }
-}
-
-fn sources<'a>(target: &Target, probes: impl Iterator<Item = &'a Probe>) -> Vec<(Every, Source)> {
-    let open = |probe: &Probe| Some((probe.every, (probe.open)(target)?));
-    probes.filter_map(open).collect()
 }
 
 /// A sample with the counts of the traffic's loops only.

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use bitcost_agent::Refusal;
 use bitcost_controller::ControllerError;
 use bitcost_execute::ExecuteError;
 use bitcost_lab::LabError;
@@ -92,6 +93,12 @@ impl From<ExecuteError> for Failure {
             ExecuteError::Environment(message) => Failure::Environment(message),
             ExecuteError::Interrupted => Failure::Interrupted,
         }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure::Environment(refusal.reason)
     }
 }
 

@@ -4,9 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::log::Reader;
 use bitcost_controller::now;
-use bitcost_model::event::{EndpointDescription, Event, FORMAT};
+use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::harmless;
 use bitcost_model::plan::Lengths;
 use bitcost_model::record::{EndpointRecord, Role};
@@ -16,6 +15,7 @@ use bitcost_model::workload::Workload;
 use bitcost_study::Study;
 
 use crate::error::ExecuteError;
+use crate::recorder::Recorder;
 use crate::store::{Writer, stamped};
 use crate::target::Target;
 
@@ -32,14 +32,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Writes its log to a folder in `out`, with the other end where that was read.
+    /// Writes its log to a folder in `out`, or to memory alone, with the other end where that was read.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub fn execution(
         self,
         other: Option<(EndpointRecord, EndpointDescription)>,
-        out: &Path,
+        out: Option<&Path>,
         command_line: Vec<String>,
     ) -> Result<Findings, ExecuteError> {
         let study = self.study()?;
@@ -57,46 +57,33 @@ impl Connection {
             Role::Sender => (self.record, other),
             Role::Receiver => (other, self.record),
         };
-        let mut target = Target::Disk(Writer::create(out, &stamped(&study.name), 1)?);
-        let mut reader = Reader::default();
-        let events = [
-            Event::ExecutionBegan {
-                format: FORMAT,
-                bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),
-                at: now(),
-                command_line,
-                study: study.name.clone(),
-                study_text: study.text.clone(),
-                lab_text: None,
-            },
-            Event::Planned {
-                plan: study.plan(0, Lengths::default()),
-            },
-            Event::Prepared {
-                lab: None,
-                endpoints,
-                shared_cpus,
-                notes: Vec::new(),
-                hosts: None,
-                rtt: None,
-            },
-            Event::RunEnded {
-                run: 0,
-                start_uncertainty_us: 0.0,
-                interrupted: None,
-                sender: Box::new(sender),
-                receiver: Box::new(receiver),
-            },
-            Event::ExecutionEnded {
-                at: now(),
-                enough_blocks: None,
-            },
-        ];
-        for event in &events {
-            let place = target.append(event)?;
-            reader.take(place, event);
-        }
-        target.findings(reader)
+        let target = match out {
+            Some(out) => Target::Disk(Writer::create(out, &stamped(&study.name), 1)?),
+            None => Target::Memory(Vec::new()),
+        };
+        let nobody = &mut ();
+        let mut recorder = Recorder::new(target, nobody);
+        recorder.begin(&study, &study.plan(0, Lengths::default()), command_line)?;
+        recorder.record(&Event::Prepared {
+            lab: None,
+            endpoints,
+            shared_cpus,
+            notes: Vec::new(),
+            hosts: None,
+            rtt: None,
+        })?;
+        recorder.record(&Event::RunEnded {
+            run: 0,
+            start_uncertainty_us: 0.0,
+            interrupted: None,
+            sender: Box::new(sender),
+            receiver: Box::new(receiver),
+        })?;
+        recorder.record(&Event::ExecutionEnded {
+            at: now(),
+            enough_blocks: None,
+        })?;
+        recorder.find()
     }
 
     fn workload(&self) -> Workload {

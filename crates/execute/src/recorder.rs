@@ -111,7 +111,7 @@ impl<'a> Recorder<'a> {
         Ok(precision.reached)
     }
 
-    fn find(&mut self) -> Result<Findings, ExecuteError> {
+    pub fn find(&mut self) -> Result<Findings, ExecuteError> {
         self.target.findings(std::mem::take(&mut self.reader))
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 
-use crate::read::{Kept, number, numbers, text};
+use crate::read::{number, numbers, text};
 use crate::threads::parse_time;
 use bitcost_model::record::{ThreadKind, ThreadTime};
 
@@ -58,8 +58,8 @@ pub fn name_of(process: u32) -> Option<String> {
 pub fn threads_of(process: u32, most: usize) -> BTreeMap<u32, ThreadTime> {
     let folder = format!("/proc/{process}/task");
     let time = |thread: u32| {
-        let mut file = Kept::open(format!("{folder}/{thread}/schedstat"))?;
-        Some((thread, parse_time(ThreadKind::Traffic, file.lines()?)?))
+        let text = text(&format!("{folder}/{thread}/schedstat"))?;
+        Some((thread, parse_time(ThreadKind::Traffic, &text)?))
     };
     let threads = numbers(&folder).into_iter().take(most);
     threads.filter_map(time).collect()

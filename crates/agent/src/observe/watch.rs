@@ -37,6 +37,8 @@ pub struct Watcher {
     diag: SockDiag,
     /// Who holds the busiest connections, by their inodes; absent where that is not seen.
     holders: BTreeMap<u32, Option<u32>>,
+    /// The names of these.
+    names: BTreeMap<u32, Option<String>>,
     readings: VecDeque<Reading>,
 }
 
@@ -49,6 +51,7 @@ impl Watcher {
             sought,
             diag: SockDiag::open().map_err(|error| error.to_string())?,
             holders: BTreeMap::new(),
+            names: BTreeMap::new(),
             readings: VecDeque::new(),
         })
     }
@@ -97,6 +100,8 @@ impl Watcher {
             let found = programs::holders(|inode| inodes.contains(&inode));
             let holder = |inode: u32| (inode, found.get(&inode).copied());
             self.holders = inodes.into_iter().map(holder).collect();
+            let name = |process: &u32| (*process, programs::name_of(*process));
+            self.names = self.holders.values().flatten().map(name).collect();
         }
     }
 
@@ -123,7 +128,7 @@ impl Watcher {
             is_tcp: true,
             role: most([now[0] - was[0], now[1] - was[1]]),
             process,
-            name: process.and_then(programs::name_of),
+            name: process.and_then(|process| self.names.get(&process)?.clone()),
             ..Held::default()
         };
         let [before, after] = [first, last].map(|of| of.threads.get(&process?));

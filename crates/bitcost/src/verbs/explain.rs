@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bitcost_agent::{Held, Refusal, Sought, enter_network_of, observe};
+use bitcost_agent::{Held, Sought, enter_network_of, observe};
 use bitcost_controller::Observer;
 use bitcost_execute::Connection;
 use bitcost_execute::hosts::Host;
@@ -79,7 +79,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Reads connections at one end or at both, and explains them.
 fn connections(of: &Connections, sought: &Sought) -> Result<(), Failure> {
-    let lacking = |refusal: Refusal| Failure::Environment(refusal.reason);
     let stop = stop_on_signals()?;
     let spec = NamedHosts {
         sudo: of.sudo,
@@ -89,9 +88,9 @@ fn connections(of: &Connections, sought: &Sought) -> Result<(), Failure> {
     let open = |host: &Host| Observer::open(host.endpoint(&spec), &stop);
     let other = of.at.as_ref().map(open).transpose()?;
     if let Some(process) = of.netns.or(of.pid) {
-        enter_network_of(process).map_err(lacking)?;
+        enter_network_of(process)?;
     }
-    let held = Held::find(sought, None).map_err(lacking)?;
+    let held = Held::find(sought, None)?;
     let is_over = || stop.load(Ordering::Relaxed);
     let (observed, other) = std::thread::scope(|scope| {
         let own = scope.spawn(|| observe(&held, of.time, &is_over));
@@ -101,17 +100,14 @@ fn connections(of: &Connections, sought: &Sought) -> Result<(), Failure> {
         (own.join(), other)
     });
     let observed = observed.unwrap_or_else(|_| Err("the readings failed".into()));
-    let observed = observed.map_err(lacking)?;
-    let connection = Connection {
-        record: observed.record,
-        host: observed.host,
-    };
+    let (record, host) = observed?;
+    let connection = Connection { record, host };
     if let Some(Err(why)) = &other {
         output::say(&format!("the other end was not read: {why}"));
     }
     let command = connection.clone_command().filter(|_| of.clone);
     let other = other.and_then(Result::ok);
-    let found = connection.execution(other, &of.out, output::command_line())?;
+    let found = connection.execution(other, Some(&of.out), output::command_line())?;
     Look::default().print(std::slice::from_ref(&found))?;
     let verdicts = found.explanation.cells.iter();
     let verdicts = verdicts.filter_map(|cell| cell.verdict());
