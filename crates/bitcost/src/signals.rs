@@ -7,8 +7,13 @@ use crate::failure::Failure;
 
 /// The first SIGINT or SIGTERM ends the present run; a second one ends the program.
 pub fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
+    stop_on(&[signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM])
+}
+
+/// The same with these signals.
+pub fn stop_on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for &signal in signals {
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
             .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
             .map_err(|error| {

@@ -1,7 +1,7 @@
 //! The processes and network namespaces that a program under test leaves behind.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bitcost_sys::namespace::{Kind, current, unshare};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 
 /// The environment variable with the family of a process.
 const FAMILY_VARIABLE: &str = "BITCOST_TESTKIT_FAMILY";
@@ -137,6 +138,20 @@ pub fn within<T>(limit: Duration, mut find: impl FnMut() -> Option<T>) -> Option
 /// When it does not within `limit`.
 pub fn eventually<T>(limit: Duration, what: &str, find: impl FnMut() -> Option<T>) -> T {
     within(limit, find).unwrap_or_else(|| panic!("not within {limit:?}: {what}"))
+}
+
+/// A new terminal: the side of who reads what programs send, and that of the programs.
+///
+/// # Panics
+/// When the machine has none.
+pub fn terminal() -> [File; 2] {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let outer = openpt(flags).expect("a terminal");
+    grantpt(&outer)
+        .and_then(|()| unlockpt(&outer))
+        .expect("granted");
+    let inner = ioctl_tiocgptpeer(&outer, flags).expect("its other side");
+    [outer, inner].map(File::from)
 }
 
 /// A new network namespace with no process in it.

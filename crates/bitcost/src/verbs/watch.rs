@@ -1,10 +1,13 @@
 //! `bitcost watch`: the connections of a host that move data, and what limits each.
 
+mod panel;
+
+use std::io::{IsTerminal, stdin, stdout};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bitcost_agent::{End, Refusal, Sought, Watcher, enter_network_of};
+use bitcost_agent::{End, Sought, Watcher, enter_network_of};
 use bitcost_analysis::explain::watched;
 use bitcost_model::units::parse_duration;
 use bitcost_render::block::text;
@@ -55,18 +58,21 @@ fn sought(of: &Arguments) -> Sought {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let lacking = |refusal: Refusal| Failure::Environment(refusal.reason);
     if let Some(process) = arguments.netns.or(arguments.pid) {
-        enter_network_of(process).map_err(lacking)?;
+        enter_network_of(process)?;
     }
-    let mut watcher = Watcher::open(sought(arguments)).map_err(lacking)?;
+    let mut watcher = Watcher::open(sought(arguments))?;
+    let is_terminal = stdin().is_terminal() && stdout().is_terminal();
+    if is_terminal && !arguments.once && !arguments.json {
+        return panel::show(watcher);
+    }
     let step = match arguments.once {
         true => arguments.time / Watcher::STEPS as u32,
-        false => Duration::from_secs(1),
+        false => panel::STEP,
     };
     for reading in 0.. {
         let next = Instant::now() + step;
-        let rest = watcher.read().map_err(lacking)?;
+        let rest = watcher.read()?;
         let is_last = arguments.once && reading == Watcher::STEPS;
         if is_last || !arguments.once && reading > 0 {
             let all = watched(watcher.busiest());

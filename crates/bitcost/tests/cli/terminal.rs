@@ -1,10 +1,9 @@
 //! Output to a terminal: nothing from the files of other users controls it.
 
-use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use bitcost_testkit::process::terminal;
 
 /// A title that would name the terminal's window, clear it, conceal and colour what follows, and
 /// write it from right to left.
@@ -25,34 +24,21 @@ const FOREIGN: [&str; 9] = [
 
 /// The bytes that bitcost sends to a terminal, on standard output and standard error together.
 fn on_a_terminal(words: &[&str]) -> String {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&master).expect("granted");
-    unlockpt(&master).expect("unlocked");
-    let name = ptsname(&master, Vec::new())
-        .expect("a name")
-        .into_string()
-        .expect("letters");
-    let open = || {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&name)
-            .expect("its other side")
-    };
+    let [outer, inner] = terminal();
     let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
     command.env("TERM", "xterm").env_remove("NO_COLOR");
     command
         .args(words)
         .stdin(Stdio::null())
-        .stdout(open())
-        .stderr(open());
+        .stdout(inner.try_clone().expect("a copy"))
+        .stderr(inner);
     let mut child = command.spawn().expect("started");
     // Only the program may hold the other side of the terminal, so that the end of the program ends
     // the reading.
     drop(command);
     let mut sent = Vec::new();
     // A terminal that no process has open any more answers with an error (EIO).
-    let _ = File::from(master).read_to_end(&mut sent);
+    let _ = (&outer).read_to_end(&mut sent);
     child.wait().expect("ended");
     String::from_utf8(sent).expect("letters")
 }

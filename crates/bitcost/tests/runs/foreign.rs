@@ -10,9 +10,9 @@ bitcost_testkit::trials! {
 }
 
 /// Connects two threads of this process, which work until they are dropped.
-struct Pair {
+pub struct Pair {
     /// The addresses of the client and of the server.
-    ends: [SocketAddr; 2],
+    pub ends: [SocketAddr; 2],
     is_over: &'static AtomicBool,
 }
 
@@ -36,10 +36,15 @@ impl Pair {
     }
 
     /// A client that writes 20 kB every 10 ms.
-    fn slow() -> Pair {
-        let write = |mut stream: TcpStream, is_over: &AtomicBool| {
+    pub fn slow() -> Pair {
+        Pair::of_writes(20_000)
+    }
+
+    /// The same with as many bytes.
+    pub fn of_writes(bytes: usize) -> Pair {
+        let write = move |mut stream: TcpStream, is_over: &AtomicBool| {
             while !is_over.load(Ordering::Relaxed) {
-                let _ = stream.write_all(&[0; 20_000]);
+                let _ = stream.write_all(&vec![0; bytes]);
                 thread::sleep(Duration::from_millis(10));
             }
         };

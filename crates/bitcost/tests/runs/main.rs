@@ -40,6 +40,7 @@ mod mtu;
 mod nobody_reads;
 mod one_run;
 mod outage;
+mod panel;
 mod parts;
 mod privileges;
 mod profile;
@@ -104,6 +105,7 @@ fn main() {
         mtu::TRIALS,
         one_run::TRIALS,
         outage::TRIALS,
+        panel::TRIALS,
         parts::TRIALS,
         privileges::TRIALS,
         profile::TRIALS,
