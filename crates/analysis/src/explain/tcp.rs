@@ -4,7 +4,7 @@ use bitcost_model::record::{Sample, TcpInfo};
 
 use bitcost_stats::median;
 
-use crate::explain::series::{Series, mean};
+use crate::explain::series::{Series, mean, ratio};
 use crate::metrics::{Edges, RunView, actual, protocols_grown};
 
 /// The state of congestion control from which on lost segments are sent again (`TCP_CA_Recovery`).
@@ -136,8 +136,7 @@ impl Tcp {
         let edges = series.edges();
         let us = |time: fn(&TcpInfo) -> Option<u64>| edges?.tcp_64(time);
         let count = |counter: fn(&TcpInfo) -> Option<u32>| edges?.tcp(counter);
-        let busy_us = us(|info| info.busy_time_us).filter(|us| *us > 0.0);
-        let of_busy = |us: Option<f64>| Some(us? / busy_us?);
+        let busy_us = us(|info| info.busy_time_us);
         let retransmits = count(|info| info.total_retrans);
         let segments = count(|info| info.data_segs_out).filter(|segments| *segments > 0.0);
         let of = |value: fn(&TcpInfo) -> Option<f64>| {
@@ -152,12 +151,11 @@ impl Tcp {
             .samples()
             .filter_map(|sample| over_connections(sample, pacing_bps));
         let paced: Vec<f64> = paced.collect();
-        let arrived = count(|info| info.delivered).filter(|arrived| *arrived > 0.0);
         let connections = series.samples().next().map(|one| one.connections().len());
         let connections = connections.unwrap_or(0).max(1) as f64;
         Tcp {
-            rwnd_limited: of_busy(us(|info| info.rwnd_limited_us)),
-            sndbuf_limited: of_busy(us(|info| info.sndbuf_limited_us)),
+            rwnd_limited: ratio(us(|info| info.rwnd_limited_us), busy_us),
+            sndbuf_limited: ratio(us(|info| info.sndbuf_limited_us), busy_us),
             cwnd_use: of(|info| {
                 // It is cut while segments are in flight.
                 let used = f64::from(info.unacked_segments?) / positive(info.snd_cwnd_segments)?;
@@ -172,13 +170,14 @@ impl Tcp {
                 .map(|(thrown, again)| thrown / again.max(1.0)),
             sets_send_buffer: run.conditions.send_buffer_bytes.is_some(),
             sack: last.and_then(|info| info.sack),
-            marked: count(|info| info.delivered_ce)
-                .zip(arrived)
-                .map(|(marked, arrived)| marked / arrived),
+            marked: ratio(
+                count(|info| info.delivered_ce),
+                count(|info| info.delivered),
+            ),
             recovering: of(|info| Some(f64::from(u8::from(info.ca_state? >= RECOVERY)))),
             halves: control.is_some_and(|control| !control.starts_with("bbr")),
             answers_marks_by_half: matches!(control, Some("reno" | "cubic")),
-            retransmitted: retransmits.zip(segments).map(|(again, all)| again / all),
+            retransmitted: ratio(retransmits, segments),
             retransmits,
             sent_again: last.and_then(|info| info.total_retrans.map(f64::from)),
             segments,
@@ -189,10 +188,7 @@ impl Tcp {
                 .map(|(pacing, goodput)| pacing * connections / goodput),
             in_slow_start: last
                 .and_then(|info| Some(info.snd_cwnd_segments? < info.snd_ssthresh_segments?)),
-            packets_per_segment: edges
-                .and_then(Edges::sent_packets)
-                .zip(segments)
-                .map(|(packets, segments)| packets / segments),
+            packets_per_segment: ratio(edges.and_then(Edges::sent_packets), segments),
         }
     }
 }

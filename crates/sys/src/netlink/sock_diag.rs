@@ -18,10 +18,8 @@ const INET_DIAG_SKMEMINFO: u16 = 7;
 const EXTENSIONS: u8 =
     1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1) | 1 << (INET_DIAG_SKMEMINFO - 1);
 
-/// States of TCP (linux/tcp_states.h), as bits of a request.
-const ESTABLISHED: u32 = 1 << 1;
-const CLOSE_WAIT: u32 = 1 << 8;
-const FIN_WAIT: u32 = 1 << 4 | 1 << 5;
+/// States of TCP (linux/tcp_states.h), as bits of a request: established, FIN_WAIT1, FIN_WAIT2 and CLOSE_WAIT; and LISTEN.
+const OPEN: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8;
 const LISTEN: u32 = 1 << 10;
 
 /// Offsets of `struct inet_diag_msg`.
@@ -72,7 +70,7 @@ impl SockDiag {
 
     /// Every TCP connection that is open, or that one end has closed.
     pub fn connections(&mut self) -> Result<Vec<SocketRecord>, Error> {
-        self.all(libc::IPPROTO_TCP, ESTABLISHED | CLOSE_WAIT | FIN_WAIT)
+        self.all(libc::IPPROTO_TCP, OPEN)
     }
 
     /// Every TCP socket that listens.
