@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use bitcost_model::host_settings::QDISC;
 use serde::{Deserialize, Serialize};
 
 use crate::knob::Knob;
@@ -93,6 +94,12 @@ impl fmt::Display for Outcome {
         };
         write!(f, "{} of {}: {said}", self.knob, self.subject)
     }
+}
+
+/// Puts changes in order, so that they can be restored from the last one on: qdiscs come last, since the kernel makes its own by
+/// the number of queues and the MTU that it finds.
+pub fn order(changes: &mut [Change]) {
+    changes.sort_by_key(|change| change.knob != QDISC.setting);
 }
 
 /// Restores a change and reads back the result.

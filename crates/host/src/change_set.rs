@@ -1,9 +1,8 @@
-//! The changes of one run: each is written to the journal, made and read back; all are restored in
-//! reverse order.
+//! The changes of one run: each is written to the journal, made and read back; all are restored.
 
 use bitcost_model::host_settings::HostSetting;
 
-use crate::change::{Change, Outcome, restore};
+use crate::change::{Change, Outcome, order, restore};
 use crate::journal::Entry;
 use crate::knob::{Knob, check};
 use crate::values::Values;
@@ -129,8 +128,9 @@ impl ChangeSet {
         Ok(())
     }
 
-    /// Restores every change, the last one first.
+    /// Restores every change, the last one first, and qdiscs after all others.
     pub fn restore(&mut self) -> Vec<Outcome> {
+        order(&mut self.changes);
         let mut outcomes = Vec::new();
         while let Some(outcome) = self.undo_last() {
             outcomes.push(outcome);

@@ -1,7 +1,7 @@
 //! The settings of a host (knobs), one file each, and the facts of its devices.
 //!
 //! Every knob is handled in the same steps: observe, plan, write to the journal, set, read back,
-//! compare; and restore in reverse order ([`ChangeSet`]). A value that could not be applied is an
+//! compare; and restore ([`ChangeSet`]). A value that could not be applied is an
 //! error with the requested and the actual value. A value that another program changed meanwhile is
 //! reported, not restored. Everything acts in the caller's network namespace.
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bitcost_model::Unavailable;
 use bitcost_sys::namespace::network_cookie;
 
-use crate::change::{Change, Outcome, restore};
+use crate::change::{Change, Outcome, order, restore};
 use crate::journal::{
     Contents, Entry, Header, OpenJournal, Refusal, all, boot, check_private, hold, read, read_at,
 };
@@ -170,7 +170,7 @@ fn try_to_recover(path: PathBuf, problems: &mut Vec<String>) -> Result<Vec<Outco
         true => None,
         false => Some(OpenJournal::adopt(file, path, &contents).map_err(failed)?),
     };
-    Ok(settle(&pending, journal, gone))
+    Ok(settle(pending, journal, gone))
 }
 
 /// The remedy for a journal that is kept, since it has more than this program can read.
@@ -196,14 +196,15 @@ fn gone(header: Option<&Header>) -> Result<Option<&'static str>, String> {
     }
 }
 
-/// Restores these changes, the last one first. The journal that has them is removed when everything is restored; it is
-/// absent where it is kept as it is.
+/// Restores these changes as [`crate::ChangeSet::restore`] does. The journal that has them is removed when everything is restored;
+/// it is absent where it is kept as it is.
 pub fn settle(
-    pending: &[Change],
+    mut pending: Vec<Change>,
     mut journal: Option<OpenJournal>,
     gone: Option<&str>,
 ) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
+    order(&mut pending);
     for change in pending.iter().rev() {
         let outcome = restore_or_gone(change, gone);
         if let (Some(journal), true) = (&mut journal, outcome.is_settled()) {

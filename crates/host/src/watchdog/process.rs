@@ -59,7 +59,7 @@ fn watch() -> io::Result<()> {
         // Nothing may be restored while the agent may still change it.
         let _ = bitcost_sys::process::wait_readable(&agent, AGENT_ENDS);
     }
-    append_report(&setup.folder, &settle(&pending, Some(journal), None))
+    append_report(&setup.folder, &settle(pending, Some(journal), None))
 }
 
 /// Writes the steps of the agent to the journal until its input ends, or its lease expires; returns which.

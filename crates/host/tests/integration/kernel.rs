@@ -30,7 +30,7 @@ bitcost_testkit::trials! { PrivateNetwork:
     threads_and_cpus_that_receive_are_set_and_restored,
     coalescing_is_set_and_restored_if_supported,
     invalid_subject_is_refused,
-    changes_are_restored_in_reverse_order,
+    changes_are_restored_in_reverse_order_and_qdiscs_last,
     foreign_change_is_kept_and_reported,
     foreign_bit_is_kept_and_others_are_restored,
     missing_device_needs_no_restoring,
@@ -470,7 +470,7 @@ fn is_a_subject(knob: &str, subject: &str) -> bool {
     names.any(|name| name == subject) && knob != "sysctl"
 }
 
-fn changes_are_restored_in_reverse_order() {
+fn changes_are_restored_in_reverse_order_and_qdiscs_last() {
     veth();
     let knobs: [&dyn Knob; 3] = [&Offloads, &MTU, &RootQdisc];
     let observe = || knobs.map(|knob| knob.observe("a0").unwrap());
@@ -483,7 +483,7 @@ fn changes_are_restored_in_reverse_order() {
     ]);
     let outcomes = held.restore();
     let order: Vec<&str> = outcomes.iter().map(|one| one.knob.as_str()).collect();
-    assert_eq!(order, ["qdisc", "offloads", "mtu_bytes", "offloads"]);
+    assert_eq!(order, ["offloads", "mtu_bytes", "offloads", "qdisc"]);
     assert_clean(&outcomes);
     assert_eq!(observe(), before);
 }
@@ -504,8 +504,8 @@ fn foreign_change_is_kept_and_reported() {
     let said: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
     assert_eq!(said[0], "sysctl of net.ipv4.tcp_wmem: as before");
     let left = "was changed by another program and is left at";
-    assert_says(&said[1], &[&format!("limit_packets {left} 7")]);
-    assert_says(&said[2], &[&format!("value {left} 4000 (before: 8896)")]);
+    assert_says(&said[1], &[&format!("value {left} 4000 (before: 8896)")]);
+    assert_says(&said[2], &[&format!("limit_packets {left} 7")]);
     assert_eq!(MTU.observe("a0").unwrap(), single("4000"));
     assert_eq!(RootQdisc.observe("a0").unwrap()["handle"], "99:");
 }
