@@ -1,7 +1,10 @@
 //! The host's settings for one run: applied before it, read back, restored after it.
 
+use std::time::Duration;
+
 use bitcost_host::{
-    ChangeSet, GRO_MAX_SIZE, Knob, Offloads, Scope, Stressed, Values, Watch, is_on, keep_busy,
+    ChangeSet, GRO_MAX_SIZE, Knob, Offloads, Scope, Stressed, Values, Watch, await_link, has_link,
+    is_on, keep_busy,
 };
 use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads as Requested, Stress};
@@ -10,6 +13,12 @@ use bitcost_model::record::{InEffect, OffloadsInEffect, Role};
 use crate::journaling::Journaling;
 use crate::refusal::Refusal;
 
+/// How long a link may take to come back after settings, which is part of the time to prepare a run.
+const LINK_RETURNS: Duration = Duration::from_secs(8);
+
+/// The same after they were restored: a watchdog waits no longer for this process.
+const LINK_RESTORED: Duration = Duration::from_secs(4);
+
 /// The settings that were changed. Dropping it restores them.
 pub struct Settings {
     held: ChangeSet,
@@ -17,6 +26,8 @@ pub struct Settings {
     in_effect: Vec<InEffect>,
     /// Other settings that the kernel may change with them; absent where nothing is set.
     watch: Option<Watch>,
+    /// Whether something is set, at an interface that had a carrier before.
+    had_link: bool,
     pub offloads: OffloadsInEffect,
 }
 
@@ -48,7 +59,9 @@ impl Settings {
         } else {
             Some(Watch::start(device)?)
         };
+        let had_link = watch.is_some() && has_link(device);
         let mut settings = Settings {
+            had_link,
             held,
             stress: Vec::new(),
             in_effect: Vec::new(),
@@ -87,6 +100,9 @@ impl Settings {
             }
         }
         self.held.check()?;
+        if self.had_link {
+            await_link(device, LINK_RETURNS)?;
+        }
         if let Some(watch) = &mut self.watch {
             watch.applied();
         }
@@ -144,6 +160,10 @@ impl Settings {
             watch.release();
         }
         let outcomes = self.held.restore();
+        if self.had_link {
+            // A run after this one says if it stays away.
+            let _ = await_link(&self.offloads.device, LINK_RESTORED);
+        }
         let unclean = outcomes
             .iter()
             .filter(|outcome| !outcome.is_clean())

@@ -22,8 +22,8 @@ use crate::pair::{ANSWER, Pair, ROLES as HOSTS, pick};
 
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), Unavailable> + 'a;
 
-/// The time that both endpoints may take to be ready; slightly more than they allow each other.
-const READY: Duration = Duration::from_secs(8);
+/// The time that both endpoints may take to be ready; slightly more than they allow each other and the links of their cards.
+const READY: Duration = Duration::from_secs(16);
 
 const READY_FLOW: Duration = Duration::from_millis(10);
 

@@ -1,5 +1,8 @@
 //! The devices of the caller's network namespace.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use bitcost_sys::netlink::{Link, Rtnl};
 
 use crate::HostError;
@@ -12,6 +15,9 @@ pub fn devices() -> Vec<String> {
         .unwrap_or_default();
     links.into_iter().map(|link| link.name).collect()
 }
+
+/// The interval at which a link is looked for.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest name of a device, in bytes (`IFNAMSIZ` without its end, netdevice(7)).
 const NAME_MOST: usize = 15;
@@ -54,6 +60,30 @@ pub fn shown(name: &str) -> String {
 pub fn link(device: &str) -> Result<Link, HostError> {
     check_name(device)?;
     Ok(Rtnl::open()?.link(device)?)
+}
+
+/// Whether the device exists, is up and has a carrier.
+pub fn has_link(device: &str) -> bool {
+    link(device).is_ok_and(|link| link.is_running())
+}
+
+/// Waits until the device has a carrier again: a card's link is down for some seconds after changes of its rings, its MTU, its
+/// queues or its checksums.
+///
+/// # Errors
+/// It has none after this time.
+pub fn await_link(device: &str, longest: Duration) -> Result<(), HostError> {
+    let end = Instant::now() + longest;
+    while !has_link(device) {
+        if Instant::now() > end {
+            let why = format!(
+                "its link has not come back within {longest:?} after its settings were changed; leave them out, or make them before the run"
+            );
+            return Err(HostError::cannot(format!("use the device {device}"), why));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 /// Checks that the device exists.

@@ -27,7 +27,9 @@ pub mod watchdog;
 pub use change::{Change, Outcome, restore};
 pub use change_set::{ChangeSet, InEffect, Journal, NoJournal};
 pub use describe::describe;
-pub use device::{check as check_device, check_name as check_device_name, devices};
+pub use device::{
+    await_link, check as check_device, check_name as check_device_name, devices, has_link,
+};
 pub use error::HostError;
 pub use knob::{Knob, Scope};
 pub use link_number::{GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, LinkNumber, MTU};

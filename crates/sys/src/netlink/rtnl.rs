@@ -23,6 +23,7 @@ const IFF_UP: u32 = 0x1;
 
 /// The flag of [`Link::flags`] of a link that is operational (RFC 2863).
 const IFF_RUNNING: u32 = 0x40;
+const IFF_LOWER_UP: u32 = 0x1_0000;
 
 const IFF_LOOPBACK: u32 = 0x8;
 
@@ -79,9 +80,10 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether the link is up and has a carrier, as far as the kernel has noticed.
+    /// Whether the link is up and has a carrier: the driver says so at once, and the kernel sends when it has noticed.
     pub fn is_running(&self) -> bool {
-        self.flags & IFF_RUNNING != 0
+        let both = IFF_RUNNING | IFF_LOWER_UP;
+        self.flags & both == both
     }
 
     /// Whether the link is loopback.
