@@ -1,5 +1,7 @@
 //! Why a host could not be observed or set, in sentences for its user.
 
+use std::collections::BTreeMap;
+
 use crate::values::Mismatch;
 
 /// Why a host could not be observed or set.
@@ -18,6 +20,13 @@ pub enum HostError {
         /// The option of the program ethtool for these numbers.
         option: &'static str,
         error: bitcost_sys::netlink::Error,
+    },
+    /// The driver refused numbers of a device.
+    #[error("{error}; it has {}", pairs(.now))]
+    Numbers {
+        error: bitcost_sys::netlink::Error,
+        /// Its present ones, and their limits.
+        now: BTreeMap<&'static str, u32>,
     },
     /// It does not exist or is not available here.
     #[error("cannot {asked}: {why}")]
@@ -45,6 +54,13 @@ impl HostError {
             why: why.to_string(),
         }
     }
+}
+
+fn pairs(numbers: &BTreeMap<&str, u32>) -> String {
+    let pairs = numbers
+        .iter()
+        .map(|(name, number)| format!("{name} {number}"));
+    pairs.collect::<Vec<_>>().join(", ")
 }
 
 fn listed(mismatches: &[Mismatch]) -> String {

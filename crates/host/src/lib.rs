@@ -39,7 +39,7 @@ pub use receive_path::{RPS_CPUS, ReceivePath, THREADED_NAPI};
 pub use snapshot::Watch;
 pub use stress::{Stressed, Worked, keep_busy};
 pub use sysctl::Sysctl;
-pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};
+pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, RING_SIZES, Tuning};
 pub use values::{Mismatch, VALUE, Values, single};
 pub use watchdog::{WATCHDOG_VERB, Watchdog};
 
@@ -47,6 +47,7 @@ pub use watchdog::{WATCHDOG_VERB, Watchdog};
 /// qdiscs, and a veth without GRO has no NAPI.
 pub static KNOBS: &[&dyn Knob] = &[
     &Sysctl,
+    &RING_SIZES,
     &CHANNEL_COUNTS,
     &INTERRUPT_COALESCING,
     &MTU,

@@ -1,10 +1,10 @@
-//! The knobs "coalesce" and "channels": interrupt coalescing of a device, and its number of queues.
+//! The knobs "rings", "coalesce" and "channels": the rings of a device, its interrupt coalescing, and its number of queues.
 
 use std::collections::BTreeMap;
 
 use bitcost_model::host_settings::{self, HostSetting};
 use bitcost_model::near::did_you_mean;
-use bitcost_sys::netlink::{CHANNELS, COALESCE, Ethtool};
+use bitcost_sys::netlink::{CHANNELS, COALESCE, Ethtool, RINGS};
 
 use crate::HostError;
 use crate::device::check_name;
@@ -21,6 +21,13 @@ pub struct Tuning {
     side_effects: fn(&str) -> Result<Values, HostError>,
 }
 
+pub const RING_SIZES: Tuning = Tuning {
+    name: host_settings::RINGS.setting,
+    group: RINGS,
+    option: "-G",
+    side_effects: |_| Ok(Values::new()),
+};
+
 pub const CHANNEL_COUNTS: Tuning = Tuning {
     name: host_settings::CHANNELS.setting,
     group: CHANNELS,
@@ -36,10 +43,14 @@ pub const INTERRUPT_COALESCING: Tuning = Tuning {
 };
 
 impl Tuning {
-    /// The kernel's refusal, with what to do where the driver is busy.
+    /// The kernel's refusal, with what to do where the driver is busy, else with what it has.
     fn refused(&self, device: &str, error: bitcost_sys::netlink::Error) -> HostError {
         if !error.is_busy() {
-            return error.into();
+            let now = Ethtool::open().and_then(|mut ethtool| ethtool.tuning(&self.group, device));
+            return match now {
+                Ok(now) => HostError::Numbers { error, now },
+                Err(_) => error.into(),
+            };
         }
         HostError::Busy {
             device: device.to_owned(),
@@ -68,7 +79,10 @@ impl Knob for Tuning {
     }
 
     fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
-        let (HostSetting::Channels(numbers) | HostSetting::Coalesce(numbers)) = request else {
+        let (HostSetting::Rings(numbers)
+        | HostSetting::Channels(numbers)
+        | HostSetting::Coalesce(numbers)) = request
+        else {
             return Err(self.not_its(request));
         };
         for (name, value) in numbers {

@@ -16,7 +16,7 @@ use crate::conditions::kinds::{
 use crate::cpu_list::parse_cpu_list;
 use crate::host_settings::{
     CHANNELS, COALESCE, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Grammar, MTU, OFFLOADS, QDISC,
-    RPS_CPUS, STRESS, SYSCTL, SettingRequest, THREADED_NAPI,
+    RINGS, RPS_CPUS, STRESS, SYSCTL, SettingRequest, THREADED_NAPI,
 };
 use crate::modes::{self, Mode};
 use crate::near::{did_you_mean, near_or_all};
@@ -728,6 +728,8 @@ settings! {
             "Root queueing discipline of the hosts' interfaces, in tc's words, such as `netem delay 20ms`; a time alone is in seconds, a rate in bit/s (default: unchanged)",
         Run "sysctl" flag("sysctl"), host(&SYSCTL) [], ANY,
             "Kernel parameters of the hosts below net., as sysctl writes them (default: unchanged)",
+        Run "rings" None, host(&RINGS) [], ANY,
+            "Packets for which the rings of the interfaces have room, as ethtool -G sets them, such as `rx 4096` (default: unchanged)",
         Run "channels" None, host(&CHANNELS) [], ANY,
             "Numbers of queues of the interfaces, as ethtool -L sets them, such as `combined 4` (default: unchanged)",
         Run "coalesce" None, host(&COALESCE) [], ANY,

@@ -103,6 +103,8 @@ host_settings! {
     SYSCTL Sysctl(Sysctl), "sysctl", "NAME=VALUE,…",
         "names under net. with values, such as \"net.ipv4.tcp_rmem=4096 131072 33554432, net.ipv4.tcp_sack=0\"",
         |text| text.split(',').map(parse_sysctl).collect();
+    RINGS Rings(BTreeMap<String, u32>), "rings", "NAME N,…", "packets such as \"rx 4096, tx 512\"",
+        |text| parse_numbers(text).map(HostSetting::Rings).map(one);
     CHANNELS Channels(BTreeMap<String, u32>), "channels", "NAME N,…", "counts such as \"combined 4\" or \"rx 2, tx 2\"",
         |text| parse_numbers(text).map(HostSetting::Channels).map(one);
     COALESCE Coalesce(BTreeMap<String, u32>), "coalesce", "NAME N,…",
@@ -250,9 +252,9 @@ impl fmt::Display for HostSetting {
             | HostSetting::GroMaxSize(number) => write!(f, "{number}"),
             HostSetting::Qdisc(qdisc) => write!(f, "{qdisc}"),
             HostSetting::Sysctl(Sysctl { name, value }) => write!(f, "{name}={value}"),
-            HostSetting::Channels(numbers) | HostSetting::Coalesce(numbers) => {
-                pairs(f, numbers, |number| *number)
-            }
+            HostSetting::Rings(numbers)
+            | HostSetting::Channels(numbers)
+            | HostSetting::Coalesce(numbers) => pairs(f, numbers, |number| *number),
             HostSetting::ThreadedNapi(on) => f.write_str(if *on { "on" } else { "off" }),
             HostSetting::RpsCpus(cpus) if cpus.is_empty() => f.write_str("none"),
             HostSetting::RpsCpus(cpus) => f.write_str(&show_cpu_list(cpus)),
@@ -480,6 +482,7 @@ mod tests {
                 "net.ipv4.tcp_rmem=4096  1 2, net.ipv4.tcp_sack = 0",
             ),
             (&COALESCE, "rx-usecs 10, adaptive_rx off"),
+            (&RINGS, "rx 512"),
             (&CHANNELS, "rx 2 tx 2"),
             (&THREADED_NAPI, "receiver: off"),
             (&RPS_CPUS, "0-1,33"),

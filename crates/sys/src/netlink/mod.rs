@@ -33,4 +33,4 @@ pub use route::Route;
 pub use rtnl::{Link, Rtnl, VethPair};
 pub use sock_diag::{SockDiag, SocketRecord};
 pub use tcp_metrics::{cached_metrics, forget_metrics};
-pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};
+pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup, RINGS};

@@ -1,4 +1,4 @@
-//! Interrupt coalescing and channel counts of a device, over ethtool's generic netlink family.
+//! Rings, interrupt coalescing and channel counts of a device, over ethtool's generic netlink family.
 //!
 //! A value that the driver does not offer is absent from its answer. The kernel refuses a whole
 //! request when one of its values is not offered, and may accept a value and not keep it: read it
@@ -11,6 +11,8 @@ use crate::netlink::ethtool::{Ethtool, addressed};
 use crate::netlink::generic::body;
 use crate::netlink::message::{attributes, u32_at};
 
+const RINGS_GET: u8 = 15;
+const RINGS_SET: u8 = 16;
 const CHANNELS_GET: u8 = 17;
 const CHANNELS_SET: u8 = 18;
 const COALESCE_GET: u8 = 19;
@@ -44,6 +46,24 @@ impl Group {
         !self.limit.is_empty() && name.ends_with(self.limit)
     }
 }
+
+/// Packets for which the queues of a device have room (`ethtool -g`, `-G`).
+pub const RINGS: Group = Group {
+    what: "rings",
+    get: RINGS_GET,
+    set: RINGS_SET,
+    limit: "_max",
+    rows: &[
+        (2, "rx_max", false),
+        (3, "rx_mini_max", false),
+        (4, "rx_jumbo_max", false),
+        (5, "tx_max", false),
+        (6, "rx", false),
+        (7, "rx_mini", false),
+        (8, "rx_jumbo", false),
+        (9, "tx", false),
+    ],
+};
 
 /// Queues of a device (`ethtool -l`, `-L`).
 pub const CHANNELS: Group = Group {
