@@ -111,6 +111,9 @@ pub struct Card {
     pub speed_mbps: Option<u32>,
     #[serde(default)]
     pub is_half_duplex: bool,
+    /// Offloads that its driver cannot turn on, by ethtool's names: of `tso`, `tx` and `rx`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
     /// Received packets that it dropped because a ring or its own memory had no room; absent where its driver counts none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring_drops: Option<u64>,

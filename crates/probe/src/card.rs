@@ -11,6 +11,7 @@ use std::fs::read_dir;
 use bitcost_model::counters::Card;
 use bitcost_model::cpu_list::CPUS_MOST;
 use bitcost_sys::ethtool;
+use bitcost_sys::netlink::Ethtool;
 
 use crate::read::text;
 use crate::source::{Source, Target, source};
@@ -34,7 +35,31 @@ pub(crate) fn open(target: &Target) -> Option<Source> {
 /// The card of an interface of this namespace; absent of a virtual one.
 pub fn of(device: &str) -> Option<Card> {
     let driver = ethtool::driver(device).ok()?;
-    at("", device, &driver.name?, &driver.address?)
+    let card = at("", device, &driver.name?, &driver.address?)?;
+    let lacks = lacking(device);
+    Some(Card { lacks, ..card })
+}
+
+/// Offloads that save CPU time, and how the names of their features begin; those of checksums of SCTP and FCoE save none of TCP.
+const OFFLOADS: [(&str, &str); 3] = [
+    ("tso", "tx-tcp-segmentation"),
+    ("tx", "tx-checksum-ip"),
+    ("rx", "rx-checksum"),
+];
+
+/// Those of which every feature is off, and cannot be changed.
+fn lacking(device: &str) -> Vec<String> {
+    let features = Ethtool::open().and_then(|mut ethtool| ethtool.features(device));
+    let features = features.unwrap_or_default();
+    let is_lacking = |(_, start): &&(&str, &str)| {
+        let mut own = features
+            .iter()
+            .filter(|(name, _)| name.starts_with(start))
+            .peekable();
+        own.peek().is_some() && own.all(|(_, bit)| !bit.active && !bit.is_changeable())
+    };
+    let names = OFFLOADS.iter().filter(is_lacking);
+    names.map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// The card of a device, with this address, without counters, of the machine whose `/proc` and `/sys` are below this root.

@@ -33,6 +33,8 @@ pub struct CardSignals {
     /// Rate of its link, and what passed it in the direction that is fuller, in Mbit/s.
     pub link_mbps: Option<[f64; 2]>,
     pub is_half_duplex: bool,
+    /// Offloads of this end that its driver cannot turn on, where messages of a stream have several segments.
+    pub lacks: Vec<String>,
     /// Pause frames a second: those that came to a sender, or left a receiver.
     pub pauses: Option<f64>,
 }
@@ -58,11 +60,22 @@ impl CardSignals {
             dropped: dropped.map(Into::into),
             link_mbps: link.map(Into::into),
             is_half_duplex: card.is_half_duplex,
+            lacks: lacks(run, end, card),
             pauses: pauses.map(|count| count / series.seconds()),
             receive_cpu: receive_cpu(end, series, card).filter(|_| !run.shared_cpus),
             far: far_share(end),
         })
     }
+}
+
+/// Bytes of a message that leaves as several segments, and so as one super-packet where there is segmentation offload.
+const SEVERAL_SEGMENTS: u32 = 16_384;
+
+fn lacks(run: &RunView, end: &EndpointRecord, card: &Card) -> Vec<String> {
+    let is_bulk = run.conditions.workload.is_byte_stream()
+        && run.conditions.message_size_bytes >= SEVERAL_SEGMENTS;
+    let is_own = |name: &&String| is_bulk && (*name == "rx") == (end.role == Role::Receiver);
+    card.lacks.iter().filter(is_own).cloned().collect()
 }
 
 /// The CPU with most time in soft interrupts, or the busiest of the interface's kernel threads where that is busier.

@@ -58,7 +58,7 @@ fn base(dice: &mut Dice, is_tcp: bool) -> Signals {
 }
 
 /// The number of causes of [`situation`].
-const CAUSES: usize = 11;
+const CAUSES: usize = 13;
 
 /// A cause, and a situation in which its counters are this share beyond their bounds.
 fn situation(cause: usize, dice: &mut Dice, beyond: f64) -> (&'static str, Signals) {
@@ -118,6 +118,17 @@ fn situation(cause: usize, dice: &mut Dice, beyond: f64) -> (&'static str, Signa
             let pauses = Some(10.0 * (1.0 + beyond));
             (if cause == 9 { sender } else { receiver }).pauses = pauses;
             "pause_frames"
+        }
+        11 => {
+            (signals.sender, signals.tcp.queueing) = (end(full, 0.0), Some(1.1));
+            sender.lacks = vec!["tso".to_owned()];
+            "fixed_offloads"
+        }
+        12 => {
+            (signals.sender, signals.receiver) = (end(0.3, 0.6), end(full, 0.0));
+            signals.tcp.queueing = Some(1.1);
+            receiver.lacks = vec!["rx".to_owned()];
+            "fixed_offloads"
         }
         _ => {
             (signals.sender, signals.receiver) = (end(0.3, 0.6), end(full, 0.0));
@@ -192,6 +203,7 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
             ring_drops: Some(7 * reading),
             pauses_received: Some(1000 * reading),
             pauses_sent: Some(10 * reading),
+            lacks: ["tso", "rx"].map(str::to_owned).into(),
             ..Card::default()
         }));
         sample
@@ -208,6 +220,7 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
         (Some((0.5, 1)), Some([70.0, 10_000.0]))
     );
     assert_eq!(found.pauses, Some(50.0));
+    assert_eq!(found.lacks, ["rx"]);
     assert_eq!(found.link_mbps, Some([1000.0, 960.0]));
     let cpu = found.receive_cpu.expect("a CPU");
     assert_eq!(

@@ -149,6 +149,34 @@ pub static FAR_NODE: LimiterRow = LimiterRow {
     },
 };
 
+pub static FIXED_OFFLOADS: LimiterRow = LimiterRow {
+    name: "fixed_offloads",
+    title: "offload that the card lacks",
+    remedy: "another card or driver (in a virtual machine virtio behind a tap with vnet_hdr), or a larger MTU on the whole path",
+    evidence: "of a card: as for an end's CPU, for which it does not wait; segmentation or checksums of what is sent, or of what is received, are `off [fixed]`; and messages of a stream are 16 KiB or larger",
+    suspects: |signals, found| {
+        for role in [Role::Sender, Role::Receiver] {
+            let lacks = signals.card(role).map(|card| &card.lacks);
+            found.extend(lacks.filter(|lacks| !lacks.is_empty()).and_then(|lacks| {
+                let mut evidence = full(signals, role)?;
+                evidence.push(least_of(
+                    "offloads off [fixed]",
+                    lacks.len() as f64,
+                    "",
+                    1.0,
+                ));
+                let strength = match role {
+                    Role::Receiver => 0.755,
+                    Role::Sender => 0.805,
+                };
+                let lacking = FIXED_OFFLOADS.suspect(strength, evidence);
+                let lacking = lacking.with_detail(format!("{} off [fixed]", lacks.join(", ")));
+                Some(lacking.at(format!("of the {}", role.name())))
+            }));
+        }
+    },
+};
+
 /// This evidence, and that the sender is held up; absent where a requested rate is kept, and of requests. Where only the
 /// receiver is read, it stands alone.
 fn held_up(signals: &Signals, evidence: Evidence) -> Option<Vec<Evidence>> {

@@ -29,7 +29,7 @@ pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use packets::MTU_BLACK_HOLE;
 
-pub static LIMITERS: [&LimiterRow; 36] = [
+pub static LIMITERS: [&LimiterRow; 37] = [
     &stopped::PAUSED,
     &stopped::DISK,
     &packets::MTU_BLACK_HOLE,
@@ -65,6 +65,7 @@ pub static LIMITERS: [&LimiterRow; 36] = [
     &cards::PAUSE_FRAMES,
     &cards::LINK_MODE,
     &cards::FAR_NODE,
+    &cards::FIXED_OFFLOADS,
     &UNKNOWN,
 ];
 

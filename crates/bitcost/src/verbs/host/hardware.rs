@@ -40,7 +40,11 @@ pub fn text(sets: &CpuSets, cards: &BTreeMap<String, Card>) -> String {
         } = card;
         let speed = card.speed_mbps.map(|mbps| format!(", {mbps} Mbit/s"));
         let half = card.is_half_duplex.then(|| ", half duplex".to_owned());
-        let link: String = speed.into_iter().chain(half).collect();
+        let lacks = card
+            .lacks
+            .iter()
+            .map(|name| format!(", {name} off [fixed]"));
+        let link: String = speed.into_iter().chain(half).chain(lacks).collect();
         text += &format!(
             "{:<10} {device}: {driver} at {address}{node}{link}\n",
             "card"
