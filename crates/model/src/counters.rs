@@ -106,6 +106,9 @@ pub struct Card {
     /// The CPUs that each of its interrupts may reach, by the interrupt's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub interrupts: BTreeMap<String, String>,
+    /// How many of them CPUs have handled; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handled: Option<u64>,
     /// The rate of its link, in Mbit/s; absent where there is none, as in many virtual machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mbps: Option<u32>,

@@ -19,11 +19,17 @@ use crate::source::{Source, Target, source};
 pub(crate) fn open(target: &Target) -> Option<Source> {
     let (device, card) = (target.device.clone(), of(&target.device)?);
     let is_known = counters::is_known(&card.driver);
+    let interrupts = folder("", &card.address).map(|folder| numbers(&folder).collect());
+    let interrupts: Vec<String> = interrupts.unwrap_or_default();
     source(move |sample, _| {
         let counters = is_known.then(|| ethtool::counters(&device).ok()).flatten();
         let counters = counters.unwrap_or_default();
         let [ring_drops, pauses_received, pauses_sent] = counters::sums(&card.driver, &counters);
         sample.card = Some(Box::new(Card {
+            handled: interrupts
+                .iter()
+                .filter_map(|number| handled(number))
+                .reduce(|a, b| a + b),
             ring_drops,
             pauses_received,
             pauses_sent,
@@ -64,11 +70,7 @@ fn lacking(device: &str) -> Vec<String> {
 
 /// The card of a device, with this address, without counters, of the machine whose `/proc` and `/sys` are below this root.
 pub fn at(root: &str, device: &str, driver: &str, address: &str) -> Option<Card> {
-    let is_name = !address.contains('/') && !address.starts_with('.');
-    let buses = read_dir(format!("{root}/sys/bus")).ok()?.flatten();
-    let buses = buses.filter_map(|bus| bus.file_name().into_string().ok());
-    let mut folders = buses.map(|bus| format!("{root}/sys/bus/{bus}/devices/{address}"));
-    let folder = folders.find(|folder| is_name && std::fs::exists(folder).unwrap_or(false))?;
+    let folder = folder(root, address)?;
     let node = text(&format!("{folder}/numa_node"));
     let of_link = |file: &str| text(&format!("{folder}/net/{device}/{file}"));
     Some(Card {
@@ -85,11 +87,34 @@ pub fn at(root: &str, device: &str, driver: &str, address: &str) -> Option<Card>
     })
 }
 
+/// The folder of the hardware with this address.
+fn folder(root: &str, address: &str) -> Option<String> {
+    let is_name = !address.contains('/') && !address.starts_with('.');
+    let buses = read_dir(format!("{root}/sys/bus")).ok()?.flatten();
+    let buses = buses.filter_map(|bus| bus.file_name().into_string().ok());
+    let mut folders = buses.map(|bus| format!("{root}/sys/bus/{bus}/devices/{address}"));
+    folders.find(|folder| is_name && std::fs::exists(folder).unwrap_or(false))
+}
+
+/// The numbers of the interrupts of the hardware in a folder.
+fn numbers(folder: &str) -> impl Iterator<Item = String> + use<> {
+    let all = read_dir(format!("{folder}/msi_irqs")).into_iter().flatten();
+    all.flatten()
+        .filter_map(|number| number.file_name().into_string().ok())
+}
+
+/// How often CPUs have handled an interrupt (kernel doc: ABI/testing/sysfs-kernel-irq).
+fn handled(number: &str) -> Option<u64> {
+    let counts = text(&format!("/sys/kernel/irq/{number}/per_cpu_count"))?;
+    counts
+        .split(',')
+        .map(|count| count.parse::<u64>().ok())
+        .sum()
+}
+
 /// The CPUs that each interrupt of the hardware in a folder reaches, of the first [`CPUS_MOST`] that something handles.
 fn interrupts(root: &str, folder: &str) -> BTreeMap<String, String> {
-    let numbers = read_dir(format!("{folder}/msi_irqs")).into_iter().flatten();
-    let handled = numbers.flatten().filter_map(|number| {
-        let number = number.file_name().into_string().ok()?;
+    let handled = numbers(folder).filter_map(|number| {
         let folder = format!("{root}/proc/irq/{number}");
         let lists = ["effective_affinity_list", "smp_affinity_list"];
         let mut lists = lists.iter().map(|list| format!("{folder}/{list}"));

@@ -44,6 +44,12 @@ pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
     Some(quotient(all as f64, end.window_seconds())? / messages_per_second(run, role)?)
 }
 
+/// Interrupts of the card of an endpoint, of all its queues.
+pub fn interrupts(run: &RunView, role: Role) -> Option<f64> {
+    let edges = Edges::of(&run.end(role).samples)?;
+    Some(edges.growth(|sample| sample.card.as_deref()?.handled)? / edges.seconds)
+}
+
 pub fn failed_sends(run: &RunView) -> Option<f64> {
     let counts = run.measured(Role::Sender);
     let (failed, taken) = (counts.failed_calls as f64, counts.calls as f64);

@@ -295,6 +295,9 @@ const ROWS: &[&[Metric]] = &[
     ends!([sender "_system_calls_per_message"], ["System calls of the " sending " loop"], "per message", Lower
         => counting::system_calls,
         ["all calls that the loop makes for its messages per second ÷ messages per second: " send " calls, failed and empty ones; streams"]),
+    ends!([sender "_interrupts_per_second"], ["Interrupts of the " sender "'s card"], "1/s", Neither
+        => counting::interrupts,
+        ["growth of the interrupts of the card that CPUs handled ÷ time"]),
     one!("failed_sends_pct", "Send calls that failed", "%", Lower, is_hidden_at_zero, [Streams]
         => counting::failed_sends,
         "send calls of datagrams that failed (full queue, refused) ÷ all send calls"),

@@ -199,6 +199,7 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
             node: Some(1),
             near_cpus: "64-127,192-255".to_owned(),
             interrupts: (0..4).map(interrupt).collect(),
+            handled: Some(500 * reading),
             speed_mbps: Some(1000),
             ring_drops: Some(7 * reading),
             pauses_received: Some(1000 * reading),
@@ -229,6 +230,7 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
     );
     assert_close(Some(cpu.busy), 0.9);
     assert_close(Some(cpu.others_idle), 1.0);
+    run.assert_has("receiver_interrupts_per_second", 2500.0);
     let caveats = caveats_of(&run.view());
     let far = "the receiver runs on CPUs 63-64, not all of them on node 1, where its card is";
     assert!(caveats.iter().any(|caveat| caveat == far), "{caveats:?}");
