@@ -36,6 +36,7 @@ pub const EMBEDDED: &[(&str, &str)] = &[
         "backpressure-wire",
         include_str!("../studies/backpressure-wire.toml"),
     ),
+    ("moderation", include_str!("../studies/moderation.toml")),
 ];
 
 /// The study that the user names: one of the embedded ones, or a file; with these hosts of its
