@@ -2,11 +2,13 @@
 //! (Documentation/driver-api/early-userspace/buffer-format.rst).
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use super::inside::PROGRAM;
 use crate::programs::{find, output};
 
 /// Programs of this machine that are useful in every other, if they are installed.
@@ -40,6 +42,7 @@ pub fn write(archive: &Path, bitcost: &Path, kernel: &Path, keys: Option<&Path>)
         fs::create_dir_all(root.join(folder))?;
     }
     add_program(root, "init", &std::env::current_exe()?)?;
+    symlink("/init", root.join(PROGRAM.trim_start_matches('/')))?;
     add_program(root, "bin/bitcost", bitcost)?;
     add_program(
         root,

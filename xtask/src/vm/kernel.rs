@@ -1,4 +1,4 @@
-//! Debian's cloud kernels, taken out of their packages into a folder without installing them, by lists that are kept apart.
+//! Debian's kernels, taken out of their packages into a folder without installing them, by lists that are kept apart.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,23 @@ use anyhow::{Context, Result};
 
 use crate::programs::output;
 
-/// The package that always depends on the newest kernel of a Debian.
-const META_PACKAGE: &str = "linux-image-cloud-amd64";
 /// Debian's archive, and the keys that sign it.
 const ARCHIVE: &str = "http://deb.debian.org/debian";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Unpacks the package of `$1` into the folder `$0`, with the modules of networks alone, uncompressed, since not every
+/// Unpacks the package of `$1` into the folder `$0`, with the modules of wired networks alone, uncompressed, since not every
 /// `modprobe` can undo it, and the indexes by which it finds them.
 const UNPACK: &str = r#"
 dpkg -x "$1"/*.deb "$0"; cd "$0"
 [ -d lib/modules ] || { mkdir -p lib; mv usr/lib/modules lib/; }
 find lib -name '*.ko*' ! -path '*/net/*' ! -path '*/virtio/*' ! -path '*/lib/*' ! -path '*/crypto/*' -delete
+rm -rf lib/modules/*/kernel/drivers/net/wireless
 find lib -name '*.ko.xz' -exec xz -d {} +; find lib -name '*.ko.zst' -exec zstd -dq --rm {} +
 depmod -b . "$(ls lib/modules)"; mv boot/vmlinuz-* boot/vmlinuz"#;
 
-/// The folder of the newest kernel of a release such as `trixie`, unpacked below `cache`: it has `boot/vmlinuz` and
-/// `lib/modules`.
-pub fn newest(cache: &Path, release: &str) -> Result<PathBuf> {
+/// The folder of the newest kernel of a release such as `trixie`, on which `package` always depends, unpacked below `cache`: it has
+/// `boot/vmlinuz` and `lib/modules`.
+pub fn newest(cache: &Path, release: &str, package: &str) -> Result<PathBuf> {
     // apt takes relative paths as those of its folder of settings.
     let place = std::path::absolute(cache)?.join("apt").join(release);
     for folder in ["lists/partial", "cache/archives/partial", "download"] {
@@ -50,7 +49,7 @@ pub fn newest(cache: &Path, release: &str) -> Result<PathBuf> {
     };
     // Where the archive cannot be reached, older lists will do.
     let updated = apt("apt-get", &["--quiet", "update"]);
-    let printed = apt("apt-cache", &["depends", META_PACKAGE]);
+    let printed = apt("apt-cache", &["depends", package]);
     let printed = printed.map_err(|error| updated.err().unwrap_or(error))?;
     let mut needed = printed.lines().map(str::trim);
     let package = needed
@@ -58,7 +57,7 @@ pub fn newest(cache: &Path, release: &str) -> Result<PathBuf> {
             line.strip_prefix("Depends: ")
                 .filter(|name| name.starts_with("linux-image-"))
         })
-        .with_context(|| format!("no package source has {META_PACKAGE}"))?;
+        .with_context(|| format!("no package source has {package}"))?;
     let kernel = cache.join("kernels").join(package);
     if !kernel.is_dir() {
         fs::remove_dir_all(&download)?;

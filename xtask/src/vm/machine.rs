@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::inside::Role;
-use super::network::devices;
+use super::network::Hardware;
 
 /// The emulator, of Debian's package qemu-system-x86.
 pub const EMULATOR: &str = "qemu-system-x86_64";
@@ -26,6 +26,7 @@ pub struct Machine {
     pub kernel: PathBuf,
     /// The folder with its archive and its console.
     pub place: PathBuf,
+    pub hardware: Hardware,
     /// More words of the kernel's command line.
     pub words: String,
 }
@@ -45,20 +46,19 @@ impl Machine {
         let own = match self.role {
             // Nothing random and no time of the host, so that each boot executes the same instructions.
             Role::Alone => {
-                "-accel tcg -icount shift=0,sleep=off -smp 1 -cpu max,-cx16,-rdrand,-rdseed \
+                "-accel tcg -icount shift=0,sleep=off -m 1024 -smp 1 -cpu max,-cx16,-rdrand,-rdseed \
                  -rtc base=2026-01-01T00:00:00,clock=vm"
                     .to_owned()
             }
             role => format!(
-                "-accel tcg,thread=single -smp 2 -cpu max,-cx16 {}",
-                devices(role)
+                "-accel tcg,thread=single -cpu max,-cx16 {} {}",
+                self.hardware.processors(),
+                self.hardware.devices(role)
             ),
         };
         let mut command = Command::new("timeout");
         command.args(["--foreground", LIMIT_S, EMULATOR]);
-        command.args(
-            "-nodefaults -no-user-config -no-reboot -display none -machine pc -m 1024".split(' '),
-        );
+        command.args("-nodefaults -no-user-config -no-reboot -display none -machine pc".split(' '));
         command.args(own.split_whitespace());
         if self.role == Role::Far {
             let ahead = Timestamp::now() + AHEAD;

@@ -6,7 +6,7 @@
 //! `vm` has one machine without a network, whose clock counts instructions, so that a busy host makes it slower and its
 //! figures not worse. With `--pair` there are two with different kernels: `near` makes the checks and reaches `far` with ssh over
 //! `eth0`, a socket between both emulators. The data go over `eth1`, which has several queues and segmentation offload, of
-//! the driver virtio_net. The clock of `far` is an hour ahead.
+//! the driver virtio_net or of `--card`. The clock of `far` is an hour ahead.
 
 mod files;
 pub mod inside;
@@ -25,6 +25,7 @@ use clap::Args;
 use crate::programs::{given_or_built, require};
 use inside::{BOOT_OTHER, CUT_LINK, END, FAILED, HOLDS, JOIN_LINK, Role};
 use machine::{EMULATOR, Machine};
+use network::Hardware;
 
 /// Which machines, and what to do in them.
 #[derive(Args)]
@@ -50,10 +51,12 @@ pub struct Arguments {
     /// Few checks, under 3 minutes
     #[arg(long, requires = "pair")]
     short: bool,
+    #[command(flatten)]
+    hardware: Hardware,
 }
 
 /// The folders of the machines' kernels, and what joins two of them; an error where no machine can be had here.
-fn prepared(kernels: &Path, roles: &[Role]) -> Result<Vec<PathBuf>> {
+fn prepared(kernels: &Path, roles: &[Role], hardware: &Hardware) -> Result<Vec<PathBuf>> {
     require(EMULATOR, "qemu-system-x86")?;
     require("cpio depmod modprobe xz", "cpio kmod xz-utils")?;
     if roles.len() > 1 {
@@ -64,12 +67,13 @@ fn prepared(kernels: &Path, roles: &[Role]) -> Result<Vec<PathBuf>> {
     }
     let kernel = |role: &Role| {
         let release = role.release();
-        kernel::newest(kernels, release).with_context(|| format!("the kernel of {release}"))
+        kernel::newest(kernels, release, hardware.kernel())
+            .with_context(|| format!("the kernel of {release}"))
     };
     let kernels = roles.iter().map(kernel).collect::<Result<_>>()?;
     if roles.len() > 1 {
         // From here on the emulators and the devices between them live in this process's own network.
-        network::make()?;
+        network::make(hardware)?;
     }
     Ok(kernels)
 }
@@ -82,14 +86,18 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     };
     let program = given_or_built(arguments.program.as_deref())?;
     let place = cache()?;
-    let kernels = prepared(arguments.kernels.as_deref().unwrap_or(&place), roles);
+    let hardware = &arguments.hardware;
+    let kernels = arguments.kernels.as_deref().unwrap_or(&place);
+    let kernels = prepared(kernels, roles, hardware);
     let why = |error: Error| Unavailable(format!("no emulated machine can be had: {error:#}"));
     let (only, short) = (&arguments.only, u8::from(arguments.short));
+    let (driver, is_table) = (hardware.driver(), u8::from(hardware.card.is_some()));
     let machine = |(kernel, role): (PathBuf, &Role)| Machine {
         role: *role,
         kernel,
         place: place.clone(),
-        words: format!("short={short} only=\"{only}\""),
+        hardware: hardware.clone(),
+        words: format!("short={short} table={is_table} driver={driver} only=\"{only}\""),
     };
     let kernels = kernels.map_err(why)?.into_iter();
     let machines: Vec<Machine> = kernels.zip(roles).map(machine).collect();

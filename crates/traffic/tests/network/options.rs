@@ -249,7 +249,7 @@ qdisc bitcost/tests/runs/knobs.rs qdisc.rate_bps
 sysctl bitcost/tests/runs/knobs.rs sysctl.net.ipv4.tcp_rmem
 tcp_buffers bitcost/tests/runs/labs.rs --tcp-buffers
 stress bitcost/tests/runs/knobs.rs stress_load_percent
-rings host/tests/integration/kernel.rs &RING_SIZES, "a0", "rx 512"
+rings ../xtask/src/vm/inside/pair/table.rs rings rx 128
 channels host/tests/integration/kernel.rs fn channels_are_set_and_restored()
 coalesce host/tests/integration/kernel.rs fn coalescing_is_set_and_restored_if_supported()
 threaded_napi host/tests/integration/kernel.rs fn threads_and_cpus_that_receive_are_set_and_restored()

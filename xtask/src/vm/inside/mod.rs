@@ -17,6 +17,7 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, wait};
 use rustix::system::{RebootCommand, reboot, sethostname};
 
+pub use pair::table::PROGRAM;
 pub use port::{BOOT_OTHER, CUT_LINK, END, FAILED, HOLDS, JOIN_LINK, Role};
 
 /// The name under which the first process starts the checks.
@@ -26,15 +27,19 @@ const CHECKS: &str = "vm-checks";
 pub fn role() -> Option<fn() -> ExitCode> {
     match std::env::args().next()?.as_str() {
         CHECKS => Some(checked),
+        pair::table::PROGRAM => Some(|| exit_code(pair::table::print())),
         _ => (std::process::id() == 1).then_some(first_process as fn() -> ExitCode),
     }
 }
 
 fn checked() -> ExitCode {
-    let outcome = match Role::here() {
+    exit_code(match Role::here() {
         Role::Alone => port::make(checks::CHECKS, |found| found),
         _ => pair::work(),
-    };
+    })
+}
+
+fn exit_code(outcome: Result<()>) -> ExitCode {
     if let Err(error) = outcome {
         eprintln!("checks: {error:#}");
         return ExitCode::FAILURE;

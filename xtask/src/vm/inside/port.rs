@@ -67,9 +67,9 @@ pub fn tell(line: &str) -> Result<()> {
     Ok(rustix::termios::tcdrain(&port)?)
 }
 
-/// Whether only the checks of the short form are wanted.
-pub fn is_short() -> bool {
-    std::env::var("short").is_ok_and(|short| short == "1")
+/// Whether the checks of this form are wanted: `short`, or `table`.
+pub fn is(form: &str) -> bool {
+    std::env::var(form).is_ok_and(|is| is == "1")
 }
 
 /// Tells that this kernel is up, makes those checks that are wanted, and reports each as `judge` passes it on; then their

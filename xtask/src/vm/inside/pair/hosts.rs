@@ -18,7 +18,8 @@ const BOOTS: Duration = Duration::from_secs(180);
 
 /// Gives a machine its addresses, and has sshd serve it.
 pub fn set_up(role: Role) -> Result<()> {
-    for driver in ["virtio_pci", "virtio_net"] {
+    let card = std::env::var("driver")?;
+    for driver in ["virtio_pci", "virtio_net", &card] {
         // One that is built into the kernel has no module; if it is missing, so is the interface.
         let _ = program("/sbin/modprobe").arg(driver).status();
     }
@@ -98,7 +99,8 @@ pub fn settings() -> Result<Vec<String>> {
     let script = ["eth0", "eth1"].map(|device| {
         format!(
             "ethtool -k {device}; ethtool -l {device} 2>&1; ethtool -c {device} 2>&1; ethtool -g {device}; \
-             ip -d link show {device}; ip address show {device}; tc qdisc show dev {device}; "
+             ip -d link show {device}; ip address show {device}; tc qdisc show dev {device}; \
+             cd /sys/class/net/{device}; for file in threaded queues/rx-*/rps_cpus; do echo {device} $file $(cat $file); done; "
         )
     });
     let script = format!("{}ip route; sysctl -a 2>/dev/null", script.concat());
@@ -106,7 +108,8 @@ pub fn settings() -> Result<Vec<String>> {
     let is_setting = |line: &&str| !line.contains(" = ") || line.starts_with("net.");
     let mut all = Vec::new();
     for role in [Role::Near, Role::Far] {
-        let (name, text) = (role.name(), sh(role, &script)?);
+        // An address is tentative for a second after its link came up.
+        let (name, text) = (role.name(), sh(role, &script)?.replace(" tentative", ""));
         let lines = text.lines().filter(is_setting);
         all.extend(lines.map(|line| format!("{name}: {line}")));
     }

@@ -5,6 +5,7 @@ mod failures;
 mod hosts;
 mod reach;
 mod settings;
+pub mod table;
 mod tested;
 
 use anyhow::{Result, bail, ensure};
@@ -18,19 +19,19 @@ const CHECKS: &[Check] = &[
     ("tests over ssh", reach::over_ssh),
     ("tests over the service", reach::over_the_service),
     ("offloads at both hosts", settings::offloads),
-    ("offloads that depend on others", settings::dependent),
-    ("an offload that is fixed", settings::fixed),
-    ("MTU 9000", settings::mtu),
-    ("channels", settings::channels),
-    ("coalescing", settings::coalescing),
-    ("a sysctl", settings::sysctl),
-    ("fq paces", settings::fq),
-    ("netem delays", settings::netem),
     ("clocks an hour apart", reach::clocks),
     ("a link that is cut", failures::cut),
     ("a host that is powered off", failures::powered_off),
 ];
 const SHORT: usize = 3;
+
+/// Those for a row of docs/drivers.md.
+const OF_SETTINGS: &[Check] = &[
+    ("each setting alone", table::one_by_one),
+    ("all settings that work, in a run", table::together),
+    ("the same, with agents that are killed", table::killed),
+    ("the study moderation", table::moderation),
+];
 
 /// Makes the wanted checks and has the far machine power off.
 pub fn work() -> Result<()> {
@@ -39,12 +40,12 @@ pub fn work() -> Result<()> {
     let (near, far) = (near?, far?);
     ensure!(near != far, "both are Linux {near}");
     let before = hosts::settings()?;
-    let count = if port::is_short() {
-        SHORT
-    } else {
-        CHECKS.len()
+    let checks = match (port::is("table"), port::is("short")) {
+        (true, _) => OF_SETTINGS,
+        (_, true) => &CHECKS[..SHORT],
+        _ => CHECKS,
     };
-    port::make(&CHECKS[..count], |found| {
+    port::make(checks, |found| {
         let changed = hosts::differences(&before, &hosts::settings()?).join("; ");
         if changed.is_empty() {
             return found;

@@ -7,12 +7,12 @@ use anyhow::{Context, Result, ensure};
 use super::hosts::{FAR_ADDRESS, eventually, sh};
 use super::tested::{OVER_SSH, carried, run, test};
 use crate::programs::link_in;
-use crate::vm::inside::port::{Role, is_short};
+use crate::vm::inside::port::{self, Role};
 
 pub(super) fn over_ssh() -> Result<String> {
     let mut said = Vec::new();
     let all = ["tcp", "rr", "tcp -R", "udp -b 5M"];
-    for test in &all[..if is_short() { 1 } else { all.len() }] {
+    for test in &all[..if port::is("short") { 1 } else { all.len() }] {
         let words: Vec<&str> = test.split(' ').chain(["-t", "1"]).collect();
         said.push(format!("{test}: {}", carried(&run(&words, OVER_SSH)?)?));
     }
