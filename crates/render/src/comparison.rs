@@ -128,6 +128,13 @@ fn unmatched(comparison: &Comparison, is_old: bool) -> Vec<String> {
 fn comparison_method(comparison: &Comparison) -> String {
     let all = comparison.changes().count();
     let paired = comparison.changes().filter(|change| change.is_paired);
+    let adjusted = comparison.changes().filter(|change| change.is_adjusted);
+    let adjusted = match adjusted.count() {
+        0 => String::new(),
+        count => {
+            format!(", {count} of {all} at an equal distance and speed of the endpoints' CPUs")
+        }
+    };
     let how = match comparison.same_blocks {
         true => format!(
             "both sides in the same blocks; paired within them in {} of {}, which needs 5 blocks in which both sides vary together",
@@ -137,7 +144,7 @@ fn comparison_method(comparison: &Comparison) -> String {
         false => "the blocks of both sides are independent".to_owned(),
     };
     format!(
-        "Old and new are medians of blocks. Change: of the blocks' geometric means, with its 95 % interval (Welch, on logarithms; of two single runs by what varied within them and usually does between them). Threshold {} %; {how}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
+        "Old and new are medians of blocks. Change: of the blocks' geometric means, with its 95 % interval (Welch, on logarithms; of two single runs by what varied within them and usually does between them). Threshold {} %; {how}{adjusted}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
         comparison.threshold_pct
     )
 }

@@ -14,6 +14,12 @@ const MISSES: f64 = 0.05;
 /// may be a coincidence.
 const TOGETHER: [(usize, f64); 2] = [(8, 0.5), (5, 0.8)];
 
+/// The fewest values of a side that are adjusted for a covariate.
+const VALUES_LEAST: usize = 5;
+
+/// The least standard deviation within the sides, as a share of its mean, of a covariate that values are adjusted for.
+const VARIES_LEAST: f64 = 0.002;
+
 /// The scale of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -56,34 +62,106 @@ pub struct Estimate {
     pub chance: Option<f64>,
 }
 
-/// The change of two sides that were measured in the same blocks, from the change in each block: `pairs` holds old and new
-/// of each block.
-///
-/// Absent where [`change`] of all values is more precise: with fewer than 5 blocks, and where the sides are not correlated
-/// over the blocks. Absent, too, where a value is not on the scale.
-pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
-    let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let (old, new) = (scale.values(&old)?, scale.values(&new)?);
-    let (_, least) = TOGETHER
-        .into_iter()
-        .find(|(blocks, _)| old.len() >= *blocks)?;
-    if correlation(&old, &new) <= least {
-        return None;
-    }
-    let changes: Vec<f64> = old.iter().zip(&new).map(|(old, new)| new - old).collect();
-    let error = Error {
-        error: (variance(&changes) / changes.len() as f64).sqrt(),
-        freedom: changes.len() as f64 - 1.0,
-    };
-    Some(estimate(mean(&changes), Some(error), scale))
+/// The values of two sides on a scale.
+#[derive(Clone, Debug)]
+pub struct Sides {
+    scale: Scale,
+    old: Vec<f64>,
+    new: Vec<f64>,
+    /// The number of covariates that the values are adjusted for.
+    slopes: f64,
+    /// The variance that the slopes of these covariates add to the change, as a multiple of that of the values.
+    leverage: f64,
 }
 
-/// The change of two sides that were measured independently.
-///
-/// Absent where a side is empty or a value is not on the scale; without bounds where a side has only one value.
-pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
-    let (old, new) = (scale.values(old)?, scale.values(new)?);
-    Some(estimate(mean(&new) - mean(&old), welch(&old, &new), scale))
+impl Sides {
+    /// Absent where a side is empty or a value is not on the scale.
+    pub fn of(old: &[f64], new: &[f64], scale: Scale) -> Option<Sides> {
+        Some(Sides {
+            scale,
+            old: scale.values(old)?,
+            new: scale.values(new)?,
+            slopes: 0.0,
+            leverage: 0.0,
+        })
+    }
+
+    /// The values as they would be at equal covariates, each of which has a number for each value of the old and of the new
+    /// side: analysis of covariance, with a slope that is common to both sides.
+    ///
+    /// A covariate that varies little within the sides cannot be adjusted for, and with fewer than five values a side none is.
+    pub fn at_equal(mut self, mut covariates: Vec<[Vec<f64>; 2]>) -> Sides {
+        if self.old.len().min(self.new.len()) < VALUES_LEAST {
+            return self;
+        }
+        while let Some([old, new]) = covariates.pop() {
+            let middle = mean(&[&old[..], &new[..]].concat());
+            if pooled(&old, &new).sqrt() <= VARIES_LEAST * middle.abs() {
+                continue;
+            }
+            let within = [centred(&old), centred(&new)].concat();
+            let squares = product(&within, &within);
+            let apart = mean(&new) - mean(&old);
+            let take_out = |[a, b]: [&mut Vec<f64>; 2]| {
+                let slope = product(&within, &[&a[..], &b[..]].concat()) / squares;
+                for (values, covariate) in [(a, &old), (b, &new)] {
+                    let pairs = values.iter_mut().zip(covariate);
+                    pairs.for_each(|(value, here)| *value -= slope * (here - middle));
+                }
+            };
+            take_out([&mut self.old, &mut self.new]);
+            for [a, b] in &mut covariates {
+                take_out([a, b]);
+            }
+            self.slopes += 1.0;
+            self.leverage += apart * apart / squares;
+        }
+        self
+    }
+
+    /// Whether the values are adjusted for a covariate.
+    pub fn is_adjusted(&self) -> bool {
+        self.slopes > 0.0
+    }
+
+    /// The error of a change, with what the slopes add to it.
+    fn with_slopes(&self, error: Error) -> Error {
+        let freedom = error.freedom - self.slopes;
+        let of_slopes = pooled(&self.old, &self.new) * self.leverage;
+        let square = (error.error.powi(2) + of_slopes) * error.freedom / freedom;
+        Error {
+            error: square.sqrt(),
+            freedom,
+        }
+    }
+
+    /// The change of sides that were measured in the same blocks, from the change in each block: `pairs` holds the places of
+    /// the old and the new value of each block.
+    ///
+    /// Absent where [`Sides::change`] is more precise: with fewer than 5 blocks, and where the sides are not correlated over
+    /// the blocks.
+    pub fn paired_change(&self, pairs: &[(usize, usize)]) -> Option<Estimate> {
+        let of = |&(old, new): &(usize, usize)| (self.old[old], self.new[new]);
+        let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().map(of).unzip();
+        let (_, least) = TOGETHER
+            .into_iter()
+            .find(|(blocks, _)| old.len() >= *blocks)?;
+        if correlation(&old, &new) <= least {
+            return None;
+        }
+        let changes: Vec<f64> = old.iter().zip(&new).map(|(old, new)| new - old).collect();
+        let error = self.with_slopes(Error {
+            error: (variance(&changes) / changes.len() as f64).sqrt(),
+            freedom: changes.len() as f64 - 1.0,
+        });
+        Some(estimate(mean(&changes), Some(error), self.scale))
+    }
+
+    /// The change of sides that were measured independently; without bounds where a side has only one value.
+    pub fn change(&self) -> Estimate {
+        let error = welch(&self.old, &self.new).map(|error| self.with_slopes(error));
+        estimate(mean(&self.new) - mean(&self.old), error, self.scale)
+    }
 }
 
 /// The change of two single values above 0, from the error of the difference of their logarithms.
@@ -176,6 +254,20 @@ fn welch(old: &[f64], new: &[f64]) -> Option<Error> {
     })
 }
 
+/// The variance within two sides; not a number without a degree of freedom.
+fn pooled(old: &[f64], new: &[f64]) -> f64 {
+    (squares(old) + squares(new)) / (old.len() as f64 + new.len() as f64 - 2.0)
+}
+
+fn centred(values: &[f64]) -> Vec<f64> {
+    let middle = mean(values);
+    values.iter().map(|value| value - middle).collect()
+}
+
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 /// The variance of a sample.
 fn variance(values: &[f64]) -> f64 {
     squares(values) / (values.len() as f64 - 1.0)
@@ -183,12 +275,7 @@ fn variance(values: &[f64]) -> f64 {
 
 /// Pearson's correlation; 0 where a side does not vary.
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
-    let (mean_a, mean_b) = (mean(a), mean(b));
-    let common: f64 = a
-        .iter()
-        .zip(b)
-        .map(|(a, b)| (a - mean_a) * (b - mean_b))
-        .sum();
+    let common = product(&centred(a), &centred(b));
     let both = (squares(a) * squares(b)).sqrt();
     if both > 0.0 { common / both } else { 0.0 }
 }
@@ -211,6 +298,45 @@ pub fn hold_together(chances: &[f64], level: f64) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
+        let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let places: Vec<(usize, usize)> = (0..pairs.len()).map(|place| (place, place)).collect();
+        Sides::of(&old, &new, scale)?.paired_change(&places)
+    }
+
+    fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
+        Some(Sides::of(old, new, scale)?.change())
+    }
+
+    #[test]
+    fn values_are_compared_at_equal_covariates() {
+        // Values follow two covariates and a wobble; the new side is 5 above the old one, and has larger covariates.
+        let covariate = |place: u32, by: f64| f64::from(place * place % 7) + by;
+        let other = |place: u32, by: f64| f64::from(place * place * place % 5) + by;
+        let wobble = |place: u32| 0.1 * f64::from(place % 2);
+        let side = |by: f64| {
+            (0..10).map(move |place| (covariate(place, by), other(place, by), wobble(place)))
+        };
+        let values = |by: f64, more: f64| -> Vec<f64> {
+            side(by)
+                .map(|(a, b, wobble)| 10.0 + 3.0 * a - 2.0 * b + wobble + more)
+                .collect()
+        };
+        let (old, new) = (values(0.0, 0.0), values(0.5, 5.0));
+        let sides = Sides::of(&old, &new, Scale::Difference).expect("numbers");
+        let both = [0.0, 0.5];
+        let covariates = vec![
+            both.map(|by| side(by).map(|(a, ..)| a).collect()),
+            both.map(|by| side(by).map(|(_, b, _)| b).collect()),
+            both.map(|by| vec![100.0 + by; 10]),
+        ];
+        let found = sides.clone().at_equal(covariates).change().interval;
+        assert!((found.value - 5.0).abs() < 0.01, "{found:?}");
+        assert!(found.high.unwrap() - found.value < 0.1, "{found:?}");
+        let plain = sides.change().interval;
+        assert!(plain.high.unwrap() - plain.value > 3.0, "{plain:?}");
+    }
 
     #[test]
     fn paired_change_cancels_block_effects() {

@@ -13,7 +13,7 @@ mod trend;
 
 pub use batches::{batch_length, batch_means_error};
 pub use bootstrap::{Interval, Side, estimate_interval, median_interval, ratio_interval};
-pub use change::{Error, Estimate, Scale, change, change_of_two, hold_together, paired_change};
+pub use change::{Error, Estimate, Scale, Sides, change_of_two, hold_together};
 pub use groups::gap;
 pub use polish::{Entry, Polished, Score, polished};
 pub use quantile::{median, quantile, quantile_of_sorted};

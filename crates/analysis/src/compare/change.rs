@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_stats::{
-    Error, Estimate, Interval, Scale, change, change_of_two, median, paired_change,
-};
+use bitcost_stats::{Error, Estimate, Interval, Scale, Sides, change_of_two, median};
 use serde::Serialize;
 
 use super::verdict::Verdict;
 use crate::cells::RunRow;
-use crate::metrics::{Better, Metric};
+use crate::metrics::{Better, CORE_TO_CORE, Metric, SPEED, metric};
 
 /// A change of a share by fewer percentage points than this counts as none: a loss of 0.01 % that
 /// doubles is nothing that anybody notices.
@@ -51,6 +49,9 @@ pub struct Change {
     /// Whether the change is estimated from the changes within blocks.
     #[serde(rename = "paired")]
     pub is_paired: bool,
+    /// Whether it is that at an equal distance and speed of the endpoints' CPUs.
+    #[serde(rename = "adjusted")]
+    pub is_adjusted: bool,
     /// The probability of a change at least this clear where there is none (two-sided p-value);
     /// absent where the blocks do not decide it.
     pub chance: Option<f64>,
@@ -65,7 +66,7 @@ impl Change {
         }
     }
 
-    fn judge(&mut self, sides: Sides, threshold_pct: f64) {
+    fn judge(&mut self, measured: &Measured, threshold_pct: f64) {
         let Some(shift) = self.shift else { return };
         let medians = [self.old_median, self.new_median].into_iter().flatten();
         let larger = medians.map(f64::abs).fold(0.0, f64::max);
@@ -75,7 +76,7 @@ impl Change {
         };
         self.verdict = Verdict::of(&shift.change(), self.metric.better, threshold);
         if self.metric.unit == "%"
-            && let Some((points, _)) = estimate(sides, Scale::Difference)
+            && let Some((points, _)) = measured.change(Scale::Difference)
         {
             self.verdict = of_share(self.verdict, points.interval);
         }
@@ -85,18 +86,72 @@ impl Change {
 /// The value of each block of each execution of a side: the median of its used runs.
 type Values = BTreeMap<(usize, u32), f64>;
 
-/// Both sides, whether they were made in the same blocks, and the change where each is a single run.
-#[derive(Clone, Copy)]
-struct Sides<'a> {
-    old: &'a Values,
-    new: &'a Values,
+/// The used runs of a cell in each execution of a side.
+pub(super) type Runs<'a> = Vec<Vec<&'a RunRow>>;
+
+/// The runs of a cell on both sides.
+pub(super) struct Pair<'a> {
+    pub old: Runs<'a>,
+    pub new: Runs<'a>,
+    /// Whether they were made in the same blocks.
+    pub same_blocks: bool,
+    /// Whether both sides had the same CPUs to use, at the same governor, so that the distance of the endpoints' CPUs and the
+    /// speed of these are no part of what is compared.
+    pub same_cpus: bool,
+}
+
+/// The values of both sides, and what varied of the machine beside them.
+struct Measured {
+    old: Values,
+    new: Values,
     same_blocks: bool,
+    machine: Vec<[Vec<f64>; 2]>,
+    /// The change where each side is a single run.
     of_runs: Option<Estimate>,
+}
+
+impl Measured {
+    fn of(pair: &Pair, judged: &'static Metric) -> Measured {
+        let sides = [&pair.old, &pair.new];
+        let [old, new] = sides.map(|side| values(side, judged));
+        let beside = |name: &&str| {
+            let metric = metric(name)?;
+            let [was, is] = sides.map(|side| values(side, metric));
+            let is_whole = was.keys().eq(old.keys()) && is.keys().eq(new.keys());
+            is_whole.then(|| [numbers(&was), numbers(&is)])
+        };
+        let machine = [CORE_TO_CORE, SPEED];
+        let is_adjusted = pair.same_cpus && !machine.contains(&judged.name);
+        let machine = machine.iter().filter(|_| is_adjusted);
+        Measured {
+            machine: machine.filter_map(beside).collect(),
+            of_runs: of_runs(sides, judged),
+            same_blocks: pair.same_blocks,
+            old,
+            new,
+        }
+    }
+
+    /// The change, and whether it is estimated from pairs and adjusted; absent where a side has no value, or one is not on
+    /// the scale.
+    fn change(&self, scale: Scale) -> Option<(Estimate, [bool; 2])> {
+        if let Some(found) = self.of_runs.filter(|_| scale == Scale::Ratio) {
+            return Some((found, [false, false]));
+        }
+        let sides = Sides::of(&numbers(&self.old), &numbers(&self.new), scale)?;
+        let sides = sides.at_equal(self.machine.clone());
+        let old = self.old.keys().enumerate().filter(|_| self.same_blocks);
+        let place = |block| self.new.keys().position(|other| other == block);
+        let pairs = old.filter_map(|(old, block)| Some((old, place(block)?)));
+        let paired = sides.paired_change(&pairs.collect::<Vec<_>>());
+        let how = [paired.is_some(), sides.is_adjusted()];
+        Some((paired.unwrap_or(sides.change()), how))
+    }
 }
 
 /// The change from one run to another, by what varied within each and what varies between runs; absent where a side is no
 /// single run, or does not show it.
-fn of_runs([old, new]: [&[Vec<&RunRow>]; 2], metric: &Metric) -> Option<Estimate> {
+fn of_runs([old, new]: [&Runs; 2], metric: &Metric) -> Option<Estimate> {
     let single = |side: &[Vec<&RunRow>]| {
         let [runs] = side else { return None };
         let [run] = &runs[..] else { return None };
@@ -115,20 +170,12 @@ fn of_runs([old, new]: [&[Vec<&RunRow>]; 2], metric: &Metric) -> Option<Estimate
 /// The change of one metric, from the runs of the cell in each execution of the old side to those of the
 /// new side; absent where no side has a value.
 pub(super) fn change_of(
-    old: &[Vec<&RunRow>],
-    new: &[Vec<&RunRow>],
+    pair: &Pair,
     metric: &'static Metric,
-    same_blocks: bool,
     threshold_pct: f64,
 ) -> Option<Change> {
-    let of_runs = of_runs([old, new], metric);
-    let (old, new) = (&values(old, metric), &values(new, metric));
-    let sides = Sides {
-        old,
-        new,
-        same_blocks,
-        of_runs,
-    };
+    let measured = Measured::of(pair, metric);
+    let (old, new) = (&measured.old, &measured.new);
     let medians = (median(&numbers(old)), median(&numbers(new)));
     let mut change = Change {
         metric,
@@ -138,6 +185,7 @@ pub(super) fn change_of(
         new_blocks: new.len(),
         shift: None,
         is_paired: false,
+        is_adjusted: false,
         chance: None,
         verdict: Verdict::CannotTell,
     };
@@ -146,12 +194,13 @@ pub(super) fn change_of(
         (Some(_), None) => change.verdict = Verdict::Missing,
         _ => {}
     }
-    let on = |scale, shift: fn(Interval) -> Shift| Some((estimate(sides, scale)?, shift));
+    let on = |scale, shift: fn(Interval) -> Shift| Some((measured.change(scale)?, shift));
     let difference = || on(Scale::Difference, Shift::Difference);
-    if let Some(((found, is_paired), shift)) = on(Scale::Ratio, Shift::Ratio).or_else(difference) {
-        (change.chance, change.is_paired) = (found.chance, is_paired);
+    if let Some(((found, how), shift)) = on(Scale::Ratio, Shift::Ratio).or_else(difference) {
+        change.chance = found.chance;
+        [change.is_paired, change.is_adjusted] = how;
         change.shift = Some(shift(found.interval));
-        change.judge(sides, threshold_pct);
+        change.judge(&measured, threshold_pct);
     }
     Some(change)
 }
@@ -166,21 +215,6 @@ fn of_share(verdict: Verdict, points: Interval) -> Verdict {
         Verdict::Better | Verdict::Worse | Verdict::Changed if is_small => Verdict::CannotTell,
         verdict => verdict,
     }
-}
-
-/// The change, and whether it is estimated from pairs; absent where a side has no value, or one is not on
-/// the scale.
-fn estimate(sides: Sides, scale: Scale) -> Option<(Estimate, bool)> {
-    if let Some(found) = sides.of_runs.filter(|_| scale == Scale::Ratio) {
-        return Some((found, false));
-    }
-    // If not all values can be put on the scale, pairs of them cannot either.
-    let apart = change(&numbers(sides.old), &numbers(sides.new), scale)?;
-    let both = sides.old.iter().filter(|_| sides.same_blocks);
-    let pair = |(block, old): (&(usize, u32), &f64)| Some((*old, *sides.new.get(block)?));
-    let pairs: Vec<(f64, f64)> = both.filter_map(pair).collect();
-    let paired = paired_change(&pairs, scale).map(|found| (found, true));
-    Some(paired.unwrap_or((apart, false)))
 }
 
 fn values(executions: &[Vec<&RunRow>], metric: &'static Metric) -> Values {

@@ -6,10 +6,10 @@ use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::study::{Cell, Label};
 use bitcost_study::Compared;
 
-use super::change::change_of;
+use super::change::{Pair, Runs, change_of};
 use super::found::{ComparedCell, Comparison, Unmatched};
 use super::matching::matched;
-use super::remarks::{host_sentences, machine_remark, run_remarks, setting_differences};
+use super::remarks::{host_sentences, machine_remark, run_remarks, same_cpus, setting_differences};
 use crate::cells::RunRow;
 use crate::findings::Findings;
 use crate::metrics::Metric;
@@ -37,9 +37,6 @@ pub fn across(
     comparison.host_differences = host_sentences(first, other);
     comparison.setting_differences = setting_differences(first, other, &matched.pairs);
     comparison.run_remarks = old.iter().chain(new).filter_map(run_remarks).collect();
-    let names = [&*comparison.old, &*comparison.new];
-    let machine = machine_remark(names, [old, new]);
-    comparison.run_remarks.extend(machine);
     let (olds, news): (Vec<usize>, Vec<usize>) = matched.pairs.iter().copied().unzip();
     let levels = matched.pairs.iter().map(|(was, is)| {
         let is_new = |level: &&(String, Label)| first.summary.study.factor(&level.0).is_none();
@@ -48,7 +45,17 @@ pub fn across(
         was.chain(is.filter(is_new)).cloned().collect()
     });
     let sides = runs_of(old, &olds).into_iter().zip(runs_of(new, &news));
-    comparison.compare(levels.zip(sides), metrics);
+    let pairs = sides.zip(&matched.pairs).map(|((old, new), cells)| Pair {
+        old,
+        new,
+        same_blocks: false,
+        same_cpus: same_cpus([first, other], *cells),
+    });
+    comparison.compare(levels.zip(pairs), metrics);
+    let names = [&*comparison.old, &*comparison.new];
+    let machine = machine_remark(names, [old, new]);
+    let machine = machine.filter(|_| comparison.changes().any(|of| !of.is_adjusted));
+    comparison.run_remarks.extend(machine);
     comparison.unmatched = matched.unmatched;
     comparison.hold_together();
     comparison
@@ -80,9 +87,6 @@ fn side_name(executions: &[Findings]) -> String {
     }
 }
 
-/// The used runs of a cell in each execution of a side.
-type Runs<'a> = Vec<Vec<&'a RunRow>>;
-
 /// The runs of these cells of the first execution of a side.
 fn runs_of<'a>(executions: &'a [Findings], cells: &[usize]) -> Vec<Runs<'a>> {
     let mut found = vec![Vec::new(); cells.len()];
@@ -100,17 +104,15 @@ fn runs_of<'a>(executions: &'a [Findings], cells: &[usize]) -> Vec<Runs<'a>> {
 }
 
 impl Comparison {
-    /// Adds cells with their levels and the runs of the old and of the new side.
+    /// Adds cells with their levels and the runs of both sides.
     fn compare<'a>(
         &mut self,
-        cells: impl Iterator<Item = (Vec<(String, Label)>, (Runs<'a>, Runs<'a>))>,
+        cells: impl Iterator<Item = (Vec<(String, Label)>, Pair<'a>)>,
         metrics: &[&'static Metric],
     ) {
-        let (same_blocks, threshold_pct) = (self.same_blocks, self.threshold_pct);
-        self.cells.extend(cells.map(|(levels, (old, new))| {
-            let change = |metric: &&'static Metric| {
-                change_of(&old, &new, metric, same_blocks, threshold_pct)
-            };
+        let threshold_pct = self.threshold_pct;
+        self.cells.extend(cells.map(|(levels, pair)| {
+            let change = |metric: &&'static Metric| change_of(&pair, metric, threshold_pct);
             let changes = metrics.iter().filter_map(change).collect();
             ComparedCell { levels, changes }
         }));
@@ -152,7 +154,13 @@ pub fn within(
             match summary.place(&other) {
                 Some(other) if is_old => {
                     let [old, new] = [place, other].map(|place| vec![rows[place].clone()]);
-                    pairs.push((levels, (old, new)));
+                    let pair = Pair {
+                        old,
+                        new,
+                        same_blocks: comparison.same_blocks,
+                        same_cpus: same_cpus([execution; 2], (place, other)),
+                    };
+                    pairs.push((levels, pair));
                 }
                 Some(_) => {}
                 None => comparison.unmatched.push(Unmatched {

@@ -2,6 +2,7 @@
 //! that are not in the figures.
 
 use bitcost_model::event::EndpointDescription;
+use bitcost_model::host_settings::STRESS;
 use bitcost_model::units::counted;
 use serde_json::json;
 
@@ -108,6 +109,37 @@ pub(super) fn run_remarks(execution: &Findings) -> Option<String> {
     let ended = (!execution.summary.is_ended).then(|| "it did not finish".to_owned());
     let parts: Vec<String> = lost.into_iter().chain(ended).collect();
     (!parts.is_empty()).then(|| format!("{}: {}", execution.name, parts.join("; ")))
+}
+
+/// Whether a cell of one side and a cell of the other had the same CPUs to use, under the same load and governor, as far as
+/// their plans and hosts tell.
+pub(super) fn same_cpus(sides: [&Findings; 2], (old, new): (usize, usize)) -> bool {
+    let hosts = sides.map(|side| {
+        let ends = side.summary.ends.iter();
+        let of = |end: &EndpointDescription| {
+            let host = &end.host;
+            (
+                end.role,
+                host.host_name.clone(),
+                host.cpu_model.clone(),
+                host.governor.clone(),
+            )
+        };
+        ends.map(of).collect::<Vec<_>>()
+    });
+    let [was, is] = [(sides[0], old), (sides[1], new)].map(|(side, cell)| {
+        let conditions = &side.summary.planned.get(cell)?.conditions;
+        let ends = [
+            &conditions.places.sender.cpus,
+            &conditions.places.receiver.cpus,
+        ];
+        let load = conditions
+            .host_settings
+            .iter()
+            .filter(|of| of.setting.name() == STRESS.setting);
+        Some((ends, load.collect::<Vec<_>>()))
+    });
+    hosts[0] == hosts[1] && was.is_some() && was == is
 }
 
 /// What differed of the machine from one side to the other; absent where nothing did, or it was not measured on both sides.

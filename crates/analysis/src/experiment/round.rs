@@ -6,7 +6,7 @@ use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::record::{EndpointRecord, ThreadKind};
-use bitcost_stats::{Interval, Scale, change, median, median_interval, paired_change};
+use bitcost_stats::{Interval, Scale, Sides, median, median_interval};
 
 use super::base::{Side, rate_of};
 use super::change::{Change, Kind};
@@ -188,8 +188,9 @@ pub(super) fn cost_of(conditions: &Conditions, value: impl Fn(&str) -> Option<f6
 
 fn ratio(pairs: &[(f64, f64)]) -> Option<Interval> {
     let (without, with): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let paired = paired_change(pairs, Scale::Ratio);
-    let found = paired.or_else(|| change(&without, &with, Scale::Ratio))?;
+    let sides = Sides::of(&without, &with, Scale::Ratio)?;
+    let places: Vec<(usize, usize)> = (0..pairs.len()).map(|place| (place, place)).collect();
+    let found = sides.paired_change(&places).unwrap_or(sides.change());
     Some(found.interval)
 }
 

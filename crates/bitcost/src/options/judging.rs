@@ -129,6 +129,7 @@ mod tests {
             new_blocks: 1,
             shift: None,
             is_paired: false,
+            is_adjusted: false,
             chance: None,
             verdict: Verdict::CannotTell,
         };

@@ -7,10 +7,11 @@
 use crate::common::*;
 use bitcost_analysis::compare::{Shift, Verdict};
 use bitcost_analysis::metrics::Better;
+use bitcost_model::counters::CoreToCore;
 use bitcost_render::block::markdown;
 use bitcost_render::comparison::comparison;
 use bitcost_render::document::value;
-use bitcost_stats::{Interval, Scale};
+use bitcost_stats::{Interval, Scale, Sides};
 use insta::assert_snapshot;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -103,16 +104,15 @@ fn spread(noise: &[f64]) -> f64 {
 }
 
 fn in_blocks(old: &[f64], new: &[f64]) -> Interval {
-    let pairs: Vec<(f64, f64)> = old.iter().copied().zip(new.iter().copied()).collect();
-    bitcost_stats::paired_change(&pairs, Scale::Ratio).map_or_else(
-        || apart(old, new),
-        |ratio| Shift::Ratio(ratio.interval).change(),
-    )
+    let pairs: Vec<(usize, usize)> = (0..old.len()).map(|block| (block, block)).collect();
+    let sides = Sides::of(old, new, Scale::Ratio).expect("values");
+    let found = sides.paired_change(&pairs).unwrap_or(sides.change());
+    Shift::Ratio(found.interval).change()
 }
 
 fn apart(old: &[f64], new: &[f64]) -> Interval {
-    let change = bitcost_stats::change(old, new, Scale::Ratio).expect("values");
-    Shift::Ratio(change.interval).change()
+    let sides = Sides::of(old, new, Scale::Ratio).expect("values");
+    Shift::Ratio(sides.change().interval).change()
 }
 
 /// Prints the figures of docs/method/compare.md:
@@ -195,6 +195,35 @@ fn another_processor_is_a_caveat() {
         ["sender: CPU model: was one, is another"]
     );
     assert_counts(&found, &[(Verdict::Worse, 4)]);
+}
+
+/// Rates that fall with the distance of the endpoints' CPUs, which varies from run to run.
+fn at_distances(more_ns: u32, factor: f64) -> Vec<Event> {
+    altered(STUDY, 5, |_, planned, sender, receiver| {
+        let ns = 50 + 90 * (planned.block * planned.block % 5) + more_ns;
+        sender.core_to_core = Some(CoreToCore {
+            cpus: [0, 1],
+            round_trip_ns: vec![ns],
+        });
+        let bytes = &mut receiver.counts.measured.bytes;
+        *bytes = (*bytes as f64 * factor * (-f64::from(ns) / 1000.0).exp()) as u64;
+    })
+}
+
+#[test]
+fn changes_are_those_at_equal_distance_of_the_cpus() {
+    let near = at_distances(0, 1.0);
+    let judged = |new: &[Event]| compared(("near", &near), ("far", new), &throughput());
+    let far = judged(&at_distances(100, 1.0));
+    assert_counts(&far, &[(Verdict::Same, 4)]);
+    assert!(far.changes().all(|change| change.is_adjusted) && far.run_remarks.is_empty());
+    assert_counts(&judged(&at_distances(100, 0.9)), &[(Verdict::Worse, 4)]);
+    let governed = on_host(at_distances(100, 1.0), |host| {
+        host.governor = Some("powersave".into());
+    });
+    let found = judged(&governed);
+    assert!(found.changes().all(|change| !change.is_adjusted));
+    assert!(found.run_remarks[0].contains("the machine differed"));
 }
 
 #[test]

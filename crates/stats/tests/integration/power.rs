@@ -3,7 +3,7 @@
 // The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
-use bitcost_stats::{Scale, change, hold_together};
+use bitcost_stats::{Scale, Sides, hold_together};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -46,7 +46,7 @@ fn chance(draw: &mut Draw, noise: fn(&mut Draw) -> f64, blocks: usize, pct: f64)
         values.collect()
     };
     let (old, new) = (side(1.0), side(1.0 - pct / 100.0));
-    let found = change(&old, &new, Scale::Ratio).and_then(|found| found.chance);
+    let found = Sides::of(&old, &new, Scale::Ratio).and_then(|sides| sides.change().chance);
     found.expect("a chance")
 }
 

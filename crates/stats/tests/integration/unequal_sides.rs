@@ -4,7 +4,7 @@
 // What a test prints is read by its harness.
 #![allow(clippy::disallowed_macros)]
 
-use bitcost_stats::{Scale, change, hold_together};
+use bitcost_stats::{Scale, Sides, hold_together};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -27,7 +27,10 @@ fn missed_pct(old: (usize, f64), new: (usize, f64)) -> f64 {
     let mut generator = ChaCha8Rng::seed_from_u64(7);
     let is_missed = |_: &usize| {
         let (old, new) = (side(&mut generator, old), side(&mut generator, new));
-        let found = change(&old, &new, Scale::Ratio).expect("values").interval;
+        let found = Sides::of(&old, &new, Scale::Ratio)
+            .expect("values")
+            .change()
+            .interval;
         !(found.low.expect("bounds")..=found.high.expect("bounds")).contains(&1.0)
     };
     100.0 * (0..DRAWN).filter(is_missed).count() as f64 / DRAWN as f64
@@ -80,7 +83,9 @@ fn alarms_pct(runs: usize, worse: usize) -> [f64; 2] {
                 both.map(|(common, own)| common * own).collect()
             });
             let new: Vec<f64> = new.iter().map(|value| value * planted).collect();
-            let found = change(&old, &new, Scale::Ratio).expect("values");
+            let found = Sides::of(&old, &new, Scale::Ratio)
+                .expect("values")
+                .change();
             found.chance.expect("bounds")
         };
         let chances: Vec<f64> = (0..TOGETHER).map(&mut chance).collect();
