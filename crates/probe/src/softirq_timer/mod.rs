@@ -25,7 +25,7 @@ const SLOT: Duration = Duration::from_millis(2);
 /// The time after a slot in which those that began in it can end.
 const TAIL: Duration = Duration::from_millis(2);
 /// The shortest pause between slots; the longest is three times as long.
-const PAUSE_MS: u64 = 25;
+const PAUSE_MS: u64 = 8;
 
 /// Times the soft interrupts of some CPUs in its own thread, until it is dropped.
 #[derive(Debug)]
