@@ -26,8 +26,10 @@ pub struct Foreign {
     pub role: Role,
     /// Connections that were read.
     pub connections: usize,
-    /// Nothing waits to be sent, and the congestion window has room.
+    /// Less than a segment waits to be sent, and the congestion window has room.
     pub spare: Option<f64>,
+    /// Data are under way (tcpi_busy_time).
+    pub under_way: Option<f64>,
     /// Packets wait in the host's queueing discipline, of another kind than that of paced connections (fq).
     pub queued: Option<f64>,
     /// Less than a segment waits to be sent, while earlier data are not acknowledged, and while none are under way.
@@ -135,7 +137,7 @@ impl Foreign {
         Foreign {
             spare: share(|info| {
                 let used = f64::from(info.unacked_segments?) / f64::from(info.snd_cwnd_segments?);
-                Some(info.notsent_bytes? == 0 && used < ROOM)
+                Some(info.notsent_bytes? < info.snd_mss_bytes? && used < ROOM)
             }),
             held: [
                 share(|info| Some(is_held(info)? && (1..=FEW).contains(&info.unacked_segments?))),
@@ -188,7 +190,12 @@ impl Foreign {
         let written = ratio(written, calls);
         let written = written.or_else(|| ratio(bytes, count(|info| info.data_segs_out)));
         let pairs = own.samples().zip(own.samples().skip(1));
+        let busy_us = own
+            .edges()
+            .and_then(|edges| edges.tcp_64(|info| info.busy_time_us));
+        let all_s = own.seconds() * self.connections.max(1) as f64;
         Foreign {
+            under_way: ratio(busy_us.map(|us| us / 1e6), Some(all_s)),
             dips: ratio(least, most),
             window_use: own.tcp(used),
             out_of_order: ratio(count(|info| info.rcv_ooopack), count(|info| info.segs_in)),

@@ -14,9 +14,10 @@ const OFTEN: f64 = 0.3;
 const DROPPED: f64 = 0.02;
 const DROPS: &str = "datagrams that the receiving socket dropped";
 
-const SPARE: &str = "nothing waiting to be sent, with room in the congestion window";
+const SPARE: &str = "less than a segment waiting to be sent, with room in the congestion window";
 
 const UNREAD: &str = "received data waiting for the program";
+const PILES_UP: &str = "a quarter of the receive buffer waiting for the program";
 
 /// A thread that is on a CPU or waiting for one for this share has no time left.
 const BUSY: f64 = crate::metrics::FULL;
@@ -29,6 +30,10 @@ const SMALL: f64 = 1024.0;
 
 /// A full send buffer takes data again when a third of it is free.
 const NOT_FULL: f64 = 2.0 / 3.0;
+
+/// With less data under way than for this share of the time, nothing holds back what is written.
+const ALWAYS: f64 = 0.9;
+const UNDER_WAY: &str = "time with data under way (tcpi_busy_time)";
 
 /// Share of the busy time up to which a buffer does not limit.
 const BUFFER: f64 = 0.25;
@@ -136,7 +141,7 @@ pub static SENDER_APPLICATION: LimiterRow = LimiterRow {
     name: "sender_application",
     title: "sender's program",
     remedy: "see what the sending program waits for (its disk, its input, a lock, an answer): the connection takes all that it writes",
-    evidence: "of another program's connections: nothing waits to be sent and the congestion window has room 50 % of the time, a buffer limits at most 25 % of the busy time, and the send buffer is at most 67 % in use; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %; or, of either program, nothing is under way and the last data came from the other end 50 % of the time, of connections with a data segment a second in each direction",
+    evidence: "of another program's connections: less than a segment waits to be sent and the congestion window has room 50 % of the time, a buffer limits at most 25 % of the busy time, and data are under way at most 90 % of the time or the send buffer is at most 67 % in use; of datagrams: nothing waits to be sent, and the sender is on a CPU or waiting for one at most 75 %; or, of either program, nothing is under way and the last data came from the other end 50 % of the time, of connections with a data segment a second in each direction",
     suspects: |signals, found| {
         // Without traffic either program may wait for the other.
         let sends = signals.program(Role::Sender);
@@ -173,8 +178,7 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
     suspects: |signals, found| {
         found.extend(signals.programs().filter_map(|of| match of.role {
             Role::Receiver => {
-                let counter = "a quarter of the receive buffer waiting for the program";
-                Some(RECEIVER_APPLICATION.shown(0.75, least(counter, of.piles_up?, MOSTLY)))
+                Some(RECEIVER_APPLICATION.shown(0.75, least(PILES_UP, of.piles_up?, MOSTLY)))
             }
             Role::Sender => {
                 let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
@@ -201,11 +205,13 @@ fn owes(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Candi
     Some(found.with_detail(words))
 }
 
-/// Evidence that the receiving program has no time left, which is given, with data that wait for it.
+/// Evidence that the receiving program has no time left, which is given, with data that wait for it. Of a connection they are
+/// so many that its window closes: fewer hold nothing back.
 pub(super) fn has_no_time(signals: &Signals, no_time: Evidence) -> Option<Vec<Evidence>> {
     let of = signals.program(Role::Receiver)?;
     let waits = match of.dropped.filter(|share| *share >= DROPPED) {
         Some(share) => least(DROPS, share, DROPPED),
+        None if signals.is_tcp => least(PILES_UP, of.piles_up?, MOSTLY),
         None => least(UNREAD, of.unread?, MOSTLY),
     };
     Some(vec![waits, no_time])
@@ -298,15 +304,21 @@ fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
     let tcp = &signals.tcp;
     let buffers = tcp.sndbuf_limited.unwrap_or(0.0) + tcp.rwnd_limited.unwrap_or(0.0);
     let counter = "busy time limited by a buffer (tcpi_sndbuf_limited, tcpi_rwnd_limited)";
+    let used = tcp.buffer_use.unwrap_or(0.0);
     Some(vec![
         least(SPARE, of.spare?, MOSTLY),
         most(counter, buffers, BUFFER),
-        most(
-            "send buffer in use",
-            tcp.buffer_use.unwrap_or(0.0),
-            NOT_FULL,
-        ),
+        match of.under_way.filter(|share| *share < ALWAYS) {
+            Some(share) => most(UNDER_WAY, share, ALWAYS),
+            None => most("send buffer in use", used, NOT_FULL),
+        },
     ])
+}
+
+/// Evidence that data are always under way, as where the program waits for room in its send buffer.
+pub(super) fn always_sends(signals: &Signals) -> Option<Evidence> {
+    let share = signals.program(Role::Sender)?.under_way?;
+    Some(least(UNDER_WAY, share, ALWAYS))
 }
 
 /// Windows that begin again after idle times, and then hold back what the program writes.

@@ -1,6 +1,8 @@
 //! Windows and buffers of a connection, and the send buffer of datagrams.
 
-use super::application::{after_idle_times, arrives_late, is_offered, window_is_full};
+use super::application::{
+    after_idle_times, always_sends, arrives_late, is_offered, window_is_full,
+};
 use super::evidence::{STEADY, least, least_of, most};
 use super::lost::{EXPLAINED, OF_TIMERS, RETRANSMITTED, losses};
 use super::path::stays;
@@ -52,7 +54,7 @@ pub static SEND_BUFFER: LimiterRow = LimiterRow {
     name: "send_buffer",
     title: "send buffer",
     remedy: "raise the send buffer (--send-buffer), or leave it to the kernel; raise the maximum of net.ipv4.tcp_wmem (--tcp-buffers) at the sender",
-    evidence: "25 % of the busy time (`tcpi_sndbuf_limited`), and more than the share limited by the receive window; or at most 15 % of what waits in the socket unsent, the send buffer 50 % in use, and the congestion window at most 80 %",
+    evidence: "25 % of the busy time (`tcpi_sndbuf_limited`), and more than the share limited by the receive window; or at most 15 % of what waits in the socket unsent, the send buffer 50 % in use, the congestion window at most 80 %, and of another program's connections data under way 90 % of the time",
     suspects: |signals, found| {
         let tcp = &signals.tcp;
         let other = tcp.rwnd_limited.unwrap_or(-1.0);
@@ -124,11 +126,12 @@ fn after_pauses(signals: &Signals) -> Option<Candidate> {
 
 fn full_buffer(signals: &Signals) -> Option<Candidate> {
     let tcp = &signals.tcp;
-    let evidence = vec![
+    let mut evidence = vec![
         most("unsent of what waits in the socket", tcp.unsent?, 0.15),
         least("send buffer in use", tcp.buffer_use?, 0.5),
         most("congestion window in use", tcp.cwnd_use?, CWND_FULL),
     ];
+    evidence.extend(always_sends(signals));
     // A connection starts slowly, however little the buffer holds.
     Some(SEND_BUFFER.suspect(0.62, evidence).of_change())
 }
