@@ -57,7 +57,8 @@ pub struct Foreign {
     pub opened: Option<f64>,
     /// As many connections waited to be accepted as may.
     pub queue_full: Option<f64>,
-    /// Congestion windows that fell to half or less from one sample to the next, although nothing was sent again, and are full.
+    /// Congestion windows that fell to half or less from one sample to the next, although nothing was sent again, and are full;
+    /// where the other end sends as often, and so may wait for what they hold back.
     pub begins: Option<f64>,
     /// Bytes of each write, or where it uses other calls of each segment.
     pub write_bytes: Option<f64>,
@@ -190,6 +191,7 @@ impl Foreign {
         let written = ratio(written, calls);
         let written = written.or_else(|| ratio(bytes, count(|info| info.data_segs_out)));
         let pairs = own.samples().zip(own.samples().skip(1));
+        let begins: f64 = pairs.map(begin_again).sum();
         let busy_us = own
             .edges()
             .and_then(|edges| edges.tcp_64(|info| info.busy_time_us));
@@ -200,7 +202,7 @@ impl Foreign {
             window_use: own.tcp(used),
             out_of_order: ratio(count(|info| info.rcv_ooopack), count(|info| info.segs_in)),
             its_turn: own.tcp(its_turn).filter(|_| is_asked),
-            begins: Some(pairs.map(begin_again).sum()),
+            begins: answers.filter(|asked| *asked >= begins).map(|_| begins),
             turns: ratio(answers, trips),
             of_cap: ratio(each, own.tcp(cap)),
             write_bytes: written.filter(|_| self.role == Role::Sender),
