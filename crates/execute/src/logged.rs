@@ -32,62 +32,40 @@ pub struct Logged {
     pub reader: Reader,
 }
 
-#[derive(Default)]
-struct Found {
-    /// Its name, its text, and that of its lab file.
-    study: Option<(String, String, Option<String>)>,
-    plan: Option<Plan>,
-    prepared: Option<Event>,
-    has_constants: bool,
-    done: BTreeSet<u32>,
-}
-
-impl Found {
-    fn take(&mut self, event: Event) {
-        match event {
-            Event::ExecutionBegan {
-                study,
-                study_text,
-                lab_text,
-                ..
-            } => self.study = Some((study, study_text, lab_text)),
-            Event::Planned { plan } => self.plan = Some(plan),
-            Event::Prepared { .. } if self.prepared.is_none() => self.prepared = Some(event),
-            Event::Constants { .. } => self.has_constants = true,
-            Event::RunEnded {
-                run,
-                interrupted: None,
-                sender,
-                receiver,
-                ..
-            } if !nothing_measured(&sender, &receiver) => {
-                self.done.insert(run);
-            }
-            _ => {}
-        }
-    }
-}
-
 impl Logged {
     /// Reads the log of an execution that is to be resumed.
     pub fn read(folder: &Path) -> Result<Logged, ExecuteError> {
         let log = LogFile::open(folder)?;
-        let (mut found, mut reader) = (Found::default(), Reader::default());
+        let (mut reader, mut done, mut has_constants) = (Reader::default(), BTreeSet::new(), false);
+        let (mut texts, mut planned, mut prepared) = (None, None, None);
         let end = log.read(&mut |place, event| {
             reader.take(place, &event);
-            found.take(event);
+            match event {
+                Event::ExecutionBegan {
+                    study,
+                    study_text,
+                    lab_text,
+                    ..
+                } => texts = Some((study, study_text, lab_text)),
+                Event::Planned { plan } => planned = Some(plan),
+                Event::Prepared { .. } if prepared.is_none() => prepared = Some(event),
+                Event::Constants { .. } => has_constants = true,
+                Event::RunEnded {
+                    run,
+                    interrupted: None,
+                    sender,
+                    receiver,
+                    ..
+                } if !nothing_measured(&sender, &receiver) => {
+                    done.insert(run);
+                }
+                _ => {}
+            }
         })?;
         let shown = log.folder().display().to_string();
         let usage =
             |why: String| ExecuteError::Usage(format!("{shown}: {why}; start a new execution"));
-        let Found {
-            study: Some((name, text, lab_text)),
-            plan: Some(plan),
-            prepared,
-            has_constants,
-            done,
-        } = found
-        else {
+        let (Some((name, text, lab_text)), Some(plan)) = (texts, planned) else {
             return Err(ExecuteError::Usage(format!(
                 "the log in {shown} ends before its plan: nothing was run; start a new execution"
             )));

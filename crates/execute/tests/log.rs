@@ -3,9 +3,22 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use bitcost_execute::store::{LOG_NAME, LogFile, Writer, read};
+use bitcost_execute::ExecuteError;
+use bitcost_execute::store::{End, LOG_NAME, LogFile, Writer};
 use bitcost_model::event::{Event, FORMAT, FailureKind};
 use bitcost_model::imported::ImportedRun;
+
+#[derive(Debug)]
+struct Log {
+    events: Vec<Event>,
+    end: End,
+}
+
+fn read(folder: &std::path::Path) -> Result<Log, ExecuteError> {
+    let mut events = Vec::new();
+    let end = LogFile::open(folder)?.read(&mut |_, event| events.push(event))?;
+    Ok(Log { events, end })
+}
 
 fn events() -> Vec<Event> {
     let at = || "2026-11-21T10:00:00+00:00".to_owned();
@@ -157,7 +170,7 @@ fn a_log_that_grew_since_it_was_read_is_refused_and_kept() {
     fs::write(&path, &whole[..whole.len() - 3]).expect("the last line is being written");
     let log = read(&folder).expect("opens");
     fs::write(&path, &whole).expect("it is written");
-    let refused = Writer::resume(&log.folder, &log.end).expect_err("in use");
+    let refused = Writer::resume(&folder, &log.end).expect_err("in use");
     assert!(refused.to_string().contains("is being written"));
     assert_eq!(fs::read(&path).expect("reads"), whole);
 }

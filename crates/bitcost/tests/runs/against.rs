@@ -1,7 +1,6 @@
 //! A study compared with a variant of itself: the records of both, and what is refused.
 
 use crate::bench::*;
-use bitcost_execute::store::Log;
 
 bitcost_testkit::trials! {
     Host: comparison_with_a_setting_reports_the_change, fail_on_worse_sets_the_exit_code,

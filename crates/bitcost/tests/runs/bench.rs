@@ -14,7 +14,8 @@ pub use std::process::{Child, Command, Output, Stdio};
 pub use std::thread;
 pub use std::time::{Duration, Instant};
 
-use bitcost_execute::store::{LOG_NAME, Log};
+use bitcost_execute::ExecuteError;
+use bitcost_execute::store::{End, LOG_NAME, LogFile};
 pub use bitcost_model::conditions::Conditions;
 pub use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
@@ -28,6 +29,18 @@ pub use bitcost_testkit::{assert_says, split};
 use rustix::process::kill_process_group;
 pub use rustix::process::{Pid, Signal, kill_process};
 pub use serde_json::Value;
+
+/// The whole log of an execution.
+pub struct Log {
+    pub events: Vec<Event>,
+    pub end: End,
+}
+
+fn read_log(folder: &Path) -> Result<Log, ExecuteError> {
+    let mut events = Vec::new();
+    let end = LogFile::open(folder)?.read(&mut |_, event| events.push(event))?;
+    Ok(Log { events, end })
+}
 
 /// A time longer than anything in these tests takes on a busy machine: after it a test fails
 /// instead of waiting forever.
@@ -173,7 +186,7 @@ impl Bench {
 
     /// The log of the only execution.
     pub fn log(&self) -> Log {
-        bitcost_execute::store::read(&self.execution()).unwrap()
+        read_log(&self.execution()).unwrap()
     }
 
     /// Waits until the log of this command has the start of this run, and a little longer, so that
@@ -198,7 +211,7 @@ impl Bench {
         let events = || {
             let mut folders = fs::read_dir(self.path().join("bitcost-runs")).ok()?;
             let folder = folders.next()?.ok()?.path();
-            Some(bitcost_execute::store::read(&folder).ok()?.events)
+            Some(read_log(&folder).ok()?.events)
         };
         let has_begun = within(PATIENCE, || {
             let is_over = !running.is_running();

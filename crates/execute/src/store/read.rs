@@ -95,25 +95,6 @@ fn check_format(path: &Path, text: &[u8], is_later: bool) -> Result<(), ExecuteE
     )))
 }
 
-#[derive(Clone, Debug)]
-pub struct Log {
-    pub folder: PathBuf,
-    pub events: Vec<Event>,
-    pub end: End,
-}
-
-/// Reads the log in `folder` into memory, as tests do; the path may also be that of the log itself.
-pub fn read(folder: &Path) -> Result<Log, ExecuteError> {
-    let file = LogFile::open(folder)?;
-    let mut events = Vec::new();
-    let end = file.read(&mut |_, event| events.push(event))?;
-    Ok(Log {
-        folder: file.folder,
-        events,
-        end,
-    })
-}
-
 /// Opens a log for reading. It must be a regular file, because the sender of the folder may have
 /// put a link, a FIFO or a device there.
 fn open_regular(path: &Path) -> io::Result<File> {
