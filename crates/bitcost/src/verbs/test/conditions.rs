@@ -27,6 +27,11 @@ const SHORT_BUDGET: Duration = Duration::from_secs(18);
 /// The message of a UDP test with an iperf3 server, which fits into a packet of Ethernet.
 const ETHERNET_DATAGRAM_BYTES: u32 = 1460;
 
+/// The least messages per second of a TCP stream that keeps a rate, so that one of them is at most 0.1 % of 5 s; and their
+/// least size.
+const PACED_PER_SECOND: u64 = 200;
+const PACED_LEAST_BYTES: u64 = 1024;
+
 /// Settings, each with its value as it is typed.
 pub type Pairs = Vec<(&'static Setting, String)>;
 
@@ -79,6 +84,14 @@ fn defaults(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
     }
     if arguments.is_with_iperf3() && workload.numbers_datagrams() {
         message = ETHERNET_DATAGRAM_BYTES;
+    }
+    let mut asked = Conditions::of(workload);
+    for (setting, value) in arguments.run.all() {
+        let _ = setting.set_text(&mut asked, &value);
+    }
+    if let Some(rate_bps) = asked.rate_bps.filter(|_| workload == Workload::TcpStream) {
+        let bytes = (rate_bps / 8 / PACED_PER_SECOND).clamp(PACED_LEAST_BYTES, message.into());
+        message = 1 << bytes.ilog2();
     }
     let message = message.to_string();
     let is_short = arguments.budget.is_some_and(|budget| budget < SHORT_BUDGET);
