@@ -7,6 +7,7 @@ use std::rc::Rc;
 use bitcost_model::event::{Event, Events};
 use bitcost_model::study::Cell;
 use bitcost_stats::Interval;
+use indexmap::IndexSet;
 
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
@@ -179,13 +180,8 @@ impl Findings {
 
     /// Sentences about the shown runs, each once.
     pub fn of_runs<'a>(&'a self, said: fn(&'a RunRow) -> &'a [String]) -> Vec<&'a str> {
-        let mut found: Vec<&str> = Vec::new();
-        for sentence in self.shown_runs().flat_map(said) {
-            if !found.contains(&sentence.as_str()) {
-                found.push(sentence);
-            }
-        }
-        found
+        let sentences = self.shown_runs().flat_map(said).map(String::as_str);
+        sentences.collect::<IndexSet<&str>>().into_iter().collect()
     }
 
     /// What limited the cell with this index; absent where it is not planned.

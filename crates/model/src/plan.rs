@@ -74,12 +74,16 @@ impl Plan {
         }
     }
 
+    /// The place of the run with this number; absent where the plan has none.
+    pub fn place_of(&self, run: u32) -> Option<usize> {
+        let is_it = |place: &usize| self.runs.get(*place).is_some_and(|of| of.index == run);
+        let usual = Some(run as usize).filter(is_it);
+        usual.or_else(|| (0..self.runs.len()).find(is_it))
+    }
+
     /// The cell of the run with this number; absent where the plan has none.
     pub fn cell_of(&self, run: u32) -> Option<&Cell> {
-        let is_it = |planned: &&PlannedRun| planned.index == run;
-        let place = self.runs.get(run as usize).filter(is_it);
-        let planned = place.or_else(|| self.runs.iter().find(is_it))?;
-        self.cells.get(planned.cell)
+        self.cells.get(self.runs[self.place_of(run)?].cell)
     }
 
     pub fn run_time(&self, cell: usize) -> Duration {

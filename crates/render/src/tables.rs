@@ -79,10 +79,10 @@ fn meanings(summary: &Summary) -> impl Iterator<Item = String> {
     let factors = summary.study.factors.iter();
     let levels = factors.flat_map(|factor| factor.levels.iter().map(move |level| (factor, level)));
     levels.filter_map(|(factor, level)| {
+        let about = level.about.as_ref()?;
         let this = [(factor.name.clone(), level.label.clone())];
         let is_used = summary.cells.iter().any(|cell| has(&cell.levels, &this));
-        let about = level.about.as_ref().filter(|_| is_used)?;
-        Some(format!("{}: {about}.", level.label))
+        is_used.then(|| format!("{}: {about}.", level.label))
     })
 }
 

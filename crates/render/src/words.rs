@@ -5,6 +5,7 @@ use bitcost_analysis::metrics::{Better, METRICS, Metric, SoftirqMeans, metric};
 use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::units::counted;
+use indexmap::{IndexMap, IndexSet};
 
 use crate::number;
 
@@ -124,21 +125,17 @@ pub(crate) type Fact = (String, usize, Option<String>);
 /// Each sentence once, after the cells of which it is true, and before the number of runs where that
 /// is not 0.
 pub(crate) fn by_cell(summary: &Summary, facts: impl IntoIterator<Item = Fact>) -> Vec<String> {
-    let mut groups: Vec<(String, usize, Vec<String>)> = Vec::new();
+    let mut groups: IndexMap<String, (usize, IndexSet<String>)> = IndexMap::new();
     for (words, runs, cell) in facts {
-        match groups.iter_mut().find(|(known, ..)| *known == words) {
-            Some((_, count, cells)) => {
-                *count += runs;
-                cells.extend(cell.filter(|cell| !cells.contains(cell)));
-            }
-            None => groups.push((words, runs, Vec::from_iter(cell))),
-        }
+        let (count, cells) = groups.entry(words).or_default();
+        *count += runs;
+        cells.extend(cell);
     }
     let all = summary.cells.len();
-    let sentence = |(words, runs, cells): (String, usize, Vec<String>)| {
+    let sentence = |(words, (runs, cells)): (String, (usize, IndexSet<String>))| {
         let cells = match cells.len() {
             count if count == all => "all cells".to_owned(),
-            count if count <= CELLS => cells.join("; "),
+            count if count <= CELLS => Vec::from_iter(cells).join("; "),
             count => format!("{count} of {all} cells"),
         };
         let count = match runs {

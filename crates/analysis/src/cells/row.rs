@@ -27,6 +27,16 @@ bitcost_model::words! {
     }
 }
 
+/// What is said of a run, and often of many alike.
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Told {
+    /// Why its CPU time was not attributed.
+    pub unattributed: Option<String>,
+    pub notes: Vec<String>,
+    /// Notes that are about its cell.
+    pub of_cell: Vec<String>,
+}
+
 /// A run of the plan; what it does not have, or what its records do not give, is absent.
 #[derive(Clone, Debug, Default)]
 pub struct RunRow {
@@ -44,8 +54,6 @@ pub struct RunRow {
     /// Local time of its start, with offset (RFC 3339).
     pub began_at: Option<String>,
     pub method: Option<Method>,
-    /// Why its CPU time was not attributed.
-    pub(crate) unattributed: Option<String>,
     /// By which means the time of soft interrupts is known, where the method uses it.
     pub(crate) softirqs: Option<SoftirqMeans>,
     /// Whether other programs took much of the CPUs' time ([`crate::metrics::disturbance()`]).
@@ -63,10 +71,10 @@ pub struct RunRow {
     pub not_in_effect: Vec<String>,
     /// Why and after which time it ended, where that was before its own.
     pub interrupted: Option<String>,
-    /// What may change how its figures are read, a sentence each.
+    /// What may change how its figures are read, a sentence each; for a plan of one cell.
     pub caveats: Vec<String>,
-    /// Other sentences on it, and those that are about its cell.
-    pub(crate) notes: [Vec<String>; 2],
+    /// What else is said of it.
+    pub(crate) told: Option<Rc<Told>>,
     /// The CPU time of its profiled twin by layer, or why that is left out.
     pub profiled: Option<Result<Rc<RunProfile>, Unavailable>>,
     /// What explains it, unless there are very many runs.

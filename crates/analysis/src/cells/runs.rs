@@ -1,11 +1,11 @@
 //! The used runs of a cell, and its figures.
 
 use bitcost_model::study::Cell;
-use bitcost_stats::{Interval, median};
+use bitcost_stats::{Interval, Spread, median};
 use bitcost_study::Study;
 use bitcost_study::check::Levels;
 
-use super::cell::{CellSummary, Figure, has};
+use super::cell::{COVERED_FROM, CellSummary, Figure, has};
 use super::row::{RunRow, used_by_cell};
 use crate::metrics::{FULL_PACKETS, METRICS, Metric, place_of};
 
@@ -64,7 +64,7 @@ impl<'a> CellRuns<'a> {
                 false if study.mesh.is_some() => (Interval::alone(median(&values)?), None),
                 false => match self.given(metric.name, spread.mean) {
                     Some(given) => given,
-                    None => (bitcost_stats::median_interval(&values, seed)?, None),
+                    None => (interval(&values, spread, seed)?, None),
                 },
             };
             Some((metric.name, Figure::new(found, level_pct, spread)))
@@ -79,8 +79,21 @@ impl<'a> CellRuns<'a> {
             expected: expected.flat_map(|cell| cell.figures.clone()).collect(),
             methods: tally(rows().filter_map(|row| row.method)),
             softirqs: tally(rows().filter_map(|row| row.softirqs)),
-            unattributed: tally(rows().filter_map(|row| row.unattributed.clone())),
+            unattributed: tally(rows().filter_map(|row| row.told.as_ref()?.unattributed.clone())),
         }
+    }
+}
+
+/// The median with its 95 % interval. Of up to five runs over 5 % of the resamples have the least value as their median,
+/// and as many the largest: these are the bounds, without resampling.
+fn interval(values: &[f64], spread: Spread, seed: u64) -> Option<Interval> {
+    match spread.count {
+        2..COVERED_FROM => Some(Interval {
+            value: median(values)?,
+            low: Some(spread.least),
+            high: Some(spread.largest),
+        }),
+        _ => bitcost_stats::median_interval(values, seed),
     }
 }
 
@@ -93,5 +106,6 @@ fn tally<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<(T, usize)> {
             None => tally.push((thing, 1)),
         }
     }
+    tally.shrink_to_fit();
     tally
 }

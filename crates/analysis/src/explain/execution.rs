@@ -1,5 +1,7 @@
 //! How an execution is explained: by what is kept of the records of its runs, or by their figures.
 
+use std::collections::BTreeMap;
+
 use bitcost_model::conditions::Conditions;
 use bitcost_model::study::{Cell, Label};
 use bitcost_stats::LineFit;
@@ -46,12 +48,11 @@ pub(crate) fn explanation(summary: &Summary) -> Explanation {
         let kept = group.iter().flat_map(|cell| &runs[*cell]);
         let packets = kept.filter_map(|(_, kept)| kept.packet);
         let line = packet_line(packets.collect(), summary.seed);
-        (group, line)
+        group.into_iter().zip(std::iter::repeat(line))
     });
-    let lines: Vec<(Vec<usize>, Option<LineFit>)> = lines.collect();
+    let lines: BTreeMap<usize, Option<LineFit>> = lines.flatten().collect();
     let explained = |(index, cell): (usize, &Cell)| {
-        let own = lines.iter().find(|(group, _)| group.contains(&index));
-        let line = own.and_then(|(_, line)| line.as_ref());
+        let line = lines.get(&index).and_then(Option::as_ref);
         let run = |(row, kept): &(&RunRow, &Kept)| {
             let cost = kept.packet.zip(line);
             let cost = cost.and_then(|(packet, line)| PacketCost::of(packet, line));

@@ -24,11 +24,7 @@ const ASIDE: f64 = 0.01;
 /// What may change how the figures of a run are read, a sentence each, the one that can change them
 /// most first.
 pub fn caveats_of(run: &RunView) -> Vec<String> {
-    caveats(run, &PartsInEffect::of(run))
-}
-
-/// As [`caveats_of`], of a run whose parts are known.
-pub(super) fn caveats(run: &RunView, parts: &PartsInEffect) -> Vec<String> {
+    let parts = PartsInEffect::of(run);
     let weighing = |weight| move |words| Caveat::new(weight, words);
     let mut found: Vec<Caveat> = of_iperf3(run).map(weighing(ASIDE)).into_iter().collect();
     found.extend(of_program(run).into_iter().map(weighing(ASIDE)));

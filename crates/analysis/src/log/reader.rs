@@ -1,11 +1,11 @@
 //! Reads the events of a log one after the other: it keeps the data of each run that tables need,
 //! and drops its records.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use bitcost_model::Unavailable;
-use bitcost_model::event::{Event, FORMAT, FailureKind};
+use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
@@ -14,10 +14,11 @@ use bitcost_model::search::Decision;
 use bitcost_study::Study;
 use serde::Deserialize;
 
+use super::caveats::caveats_of;
 use super::error::LogError;
 use super::place::{FirstRun, PlaceFacts};
 use super::row::row_of;
-use crate::cells::{RunRow, Status};
+use crate::cells::{RunRow, Status, Told};
 use crate::experiment::Ladder;
 use crate::explain::{MANY, Proof};
 use crate::metrics::{Figures, WITH_INTERVAL, single_run};
@@ -29,14 +30,15 @@ use crate::summary::Summary;
 pub struct Log {
     /// What is known so far, still without figures.
     pub(crate) summary: Summary,
-    format: u32,
     plan: Option<Plan>,
     place: Option<PlaceFacts>,
     pub(crate) proof: Option<Proof>,
     pub(crate) ladder: Option<Ladder>,
     pub(crate) searches: Vec<Ladder>,
-    /// Each run that began, with its last outcome; its block and cell are not known yet.
-    pub(crate) rows: BTreeMap<u32, RunRow>,
+    /// Each run of the plan, in its order, with its last outcome; its block and cell are not set yet.
+    pub(crate) rows: Vec<RunRow>,
+    /// What is said of runs, once where it is the same of many.
+    told: BTreeSet<Rc<Told>>,
     /// Blocks after which the stop rule was met.
     pub(crate) enough_blocks: Option<u32>,
     pub(crate) first_run: Option<Rc<FirstRun>>,
@@ -79,13 +81,13 @@ impl Log {
     /// The log of an execution that begins with this event; absent for any other.
     fn begun(first: &Event) -> Result<Option<Log>, LogError> {
         let Event::ExecutionBegan {
-            format,
             bitcost_version,
             at,
             command_line,
             study: name,
             study_text,
             lab_text,
+            ..
         } = first
         else {
             return Ok(None);
@@ -102,7 +104,6 @@ impl Log {
                 is_placed: true,
                 ..Summary::default()
             },
-            format: *format,
             ..Log::default()
         }))
     }
@@ -112,6 +113,7 @@ impl Log {
             Event::Planned { .. } if self.plan.is_some() => return Err(LogError::SecondPlan),
             Event::Planned { plan } => {
                 self.check_plan(plan)?;
+                self.rows.resize_with(plan.runs.len(), RunRow::default);
                 self.plan = Some(plan.clone());
             }
             Event::Prepared {
@@ -133,7 +135,7 @@ impl Log {
             Event::Decided { decision } => self.decided(decision),
             Event::RunBegan { run, at } => {
                 self.first_run.take_if(|first| first.run == *run);
-                let row = self.rows.entry(*run).or_default();
+                let row = self.row(*run)?;
                 *row = RunRow {
                     began_at: Some(at.clone()),
                     profiled: row.profiled.take(),
@@ -160,10 +162,10 @@ impl Log {
                 sender,
                 receiver,
                 ..
-            } => self.profile(*run, [sender, receiver]),
+            } => return self.profile(*run, [sender, receiver]),
             Event::RunNotProfiled { run, reason } => {
                 let reason = Unavailable(harmless(reason));
-                self.rows.entry(*run).or_default().profiled = Some(Err(reason));
+                self.row(*run)?.profiled = Some(Err(reason));
             }
             Event::ExecutionEnded { enough_blocks, .. } => {
                 self.summary.is_ended = true;
@@ -179,18 +181,18 @@ impl Log {
     }
 
     /// Checks that the plan is the one that study and seed give. The plan of another version of
-    /// bitcost or of the log may differ, as defaults do, which is a caveat.
+    /// bitcost may differ, as defaults do, which is a caveat.
     fn check_plan(&mut self, plan: &Plan) -> Result<(), LogError> {
         let study = &self.summary.study;
         if plan.lengths.is_none() || study.gives(plan) {
             return Ok(());
         }
-        if self.summary.bitcost_version == env!("CARGO_PKG_VERSION") && self.format == FORMAT {
+        if self.summary.bitcost_version == env!("CARGO_PKG_VERSION") {
             return Err(LogError::OtherPlan);
         }
         self.summary.caveats.push(format!(
-            "bitcost {}, with format {} of the log, made its plan, and this version makes a different one from its study and seed",
-            self.summary.bitcost_version, self.format
+            "bitcost {} made its plan, and this version makes a different one from its study and seed",
+            self.summary.bitcost_version
         ));
         Ok(())
     }
@@ -220,6 +222,13 @@ impl Log {
         self.searches.push(ladder);
     }
 
+    /// What is kept of a run of the plan.
+    fn row(&mut self, run: u32) -> Result<&mut RunRow, LogError> {
+        let plan = self.plan.as_ref().ok_or(LogError::NoPlan)?;
+        let (runs, place) = (plan.runs.len(), plan.place_of(run));
+        Ok(&mut self.rows[place.ok_or(LogError::UnknownRun { run, runs })?])
+    }
+
     /// The row of a run with these records, of sender and receiver.
     fn ended(
         &mut self,
@@ -228,24 +237,26 @@ impl Log {
         interrupted: Option<&str>,
     ) -> Result<RunRow, LogError> {
         let plan = self.plan.as_ref().ok_or(LogError::NoPlan)?;
-        let cell = plan.cell_of(run).ok_or(LogError::UnknownRun {
-            run,
-            runs: plan.runs.len(),
-        })?;
+        let (runs, order) = (plan.runs.len(), plan.place_of(run));
+        let unknown = LogError::UnknownRun { run, runs };
+        let (order, cell) = order.zip(plan.cell_of(run)).ok_or(unknown)?;
         let place = self.place.unwrap_or_default();
         let view = place.view(ends, &cell.conditions, interrupted);
-        let is_single = plan.blocks == 1 && self.rows.len() <= MANY;
         self.summary.is_placed &= self.place.is_some();
-        let mut row = row_of(run, &view, self.rows.len() <= MANY);
-        if is_single {
+        let (is_kept, is_alone) = (order < MANY, plan.cells.len() == 1);
+        let mut row = row_of(&view, is_kept);
+        if is_alone {
+            row.caveats = caveats_of(&view);
+        }
+        if plan.blocks == 1 && is_kept {
             let of = |name: &&'static str| Some((*name, single_run(&view, name)?));
             row.singles = WITH_INTERVAL.iter().filter_map(of).collect();
         }
-        if plan.runs.len() > 1 && row.interrupted.is_some() {
+        if runs > 1 && row.interrupted.is_some() {
             // It is made again where the execution is resumed.
             (row.status, row.reason) = (Status::LeftOut, row.interrupted.take());
         }
-        if plan.cells.len() == 1 {
+        if is_alone {
             let is_left_out = row.status == Status::LeftOut;
             let known = self.first_run.as_ref();
             if known.is_none_or(|known| !is_left_out && (known.is_left_out || known.run == run)) {
@@ -256,19 +267,26 @@ impl Log {
     }
 
     /// Keeps the profiled twin of a run, from its records of sender and receiver.
-    fn profile(&mut self, run: u32, ends: [&EndpointRecord; 2]) {
+    fn profile(&mut self, run: u32, ends: [&EndpointRecord; 2]) -> Result<(), LogError> {
         let (plan, facts, summary) = (self.plan.as_ref(), self.place, &self.summary);
         if let Some(cell) = plan.and_then(|plan| plan.cell_of(run)) {
             let view = facts.unwrap_or_default().view(ends, &cell.conditions, None);
             let place = |role| Place::of(role, summary.shared_cpus, &summary.ends);
             let profiled = run_profile(&view, place).map(Rc::new);
-            self.rows.entry(run).or_default().profiled = Some(profiled);
+            self.row(run)?.profiled = Some(profiled);
         }
+        Ok(())
     }
 
     /// Keeps the outcome of a run, whose event has this place.
-    fn end(&mut self, run: u32, place: usize, outcome: RunRow) -> Result<(), LogError> {
-        let row = self.rows.entry(run).or_default();
+    fn end(&mut self, run: u32, place: usize, mut outcome: RunRow) -> Result<(), LogError> {
+        if let Some(told) = &mut outcome.told {
+            match self.told.get(told) {
+                Some(known) => told.clone_from(known),
+                None => drop(self.told.insert(told.clone())),
+            }
+        }
+        let row = self.row(run)?;
         if row.event.is_some() {
             return Err(LogError::SecondResult { run });
         }
@@ -312,7 +330,10 @@ fn imported_row(run: &ImportedRun) -> RunRow {
         figures: Figures::of(|metric| run.figures.get(metric.name).copied()),
         widths_pct: run.widths_pct.clone(),
         level_pct: run.level_pct,
-        notes: [notes, Vec::new()],
+        told: Some(Rc::new(Told {
+            notes,
+            ..Told::default()
+        })),
         ..RunRow::default()
     }
 }

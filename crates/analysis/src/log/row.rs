@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use bitcost_model::record::Role;
 
-use super::caveats::{caveats, interruption};
+use super::caveats::interruption;
 use super::exclude;
 use super::in_effect::PartsInEffect;
-use crate::cells::{RunRow, Status};
+use crate::cells::{RunRow, Status, Told};
 use crate::explain::Kept;
 use crate::metrics::{
     Figures, RunView, SoftirqMeans, Weak, attribute, disturbance, emulator_trouble, marks,
@@ -15,7 +15,7 @@ use crate::metrics::{
 };
 
 /// Reads the records of a run, with `is_kept` also what explains it.
-pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
+pub(super) fn row_of(view: &RunView, is_kept: bool) -> RunRow {
     let (load, trouble, marks) = (disturbance(view), emulator_trouble(view), marks(view));
     let attribution = attribute(view);
     let found = attribution.as_ref().ok();
@@ -31,7 +31,6 @@ pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
     let of_marks = marks.iter().map(mark);
     let figures = Figures::of(|metric| (metric.compute)(view));
     RunRow {
-        run,
         status: match reason {
             None => Status::Used,
             Some(_) => Status::LeftOut,
@@ -40,13 +39,12 @@ pub(super) fn row_of(run: u32, view: &RunView, is_kept: bool) -> RunRow {
         method: found.map(|found| found.method),
         softirqs,
         is_disturbed: load.is_some(),
-        caveats: caveats(view, &parts),
         interrupted: interruption(view),
-        notes: [
-            parts.notes.into_iter().chain(by_ticks).collect(),
-            of_trouble.chain(of_load).chain(of_marks).collect(),
-        ],
-        unattributed: attribution.err().map(|why| why.0),
+        told: Some(Rc::new(Told {
+            unattributed: attribution.err().map(|why| why.0),
+            notes: parts.notes.into_iter().chain(by_ticks).collect(),
+            of_cell: of_trouble.chain(of_load).chain(of_marks).collect(),
+        })),
         not_in_effect: parts.settings,
         kept: is_kept.then(|| Rc::new(Kept::of(view, &figures))),
         figures,

@@ -1,40 +1,28 @@
 //! The figures of a run, in few bytes: there may be a million runs.
 
-use std::rc::Rc;
-
 use super::table::{METRICS, Metric, place_of};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// A bit for each metric that is there, by its place in [`METRICS`].
     present: u128,
-    values: Rc<[f64]>,
-}
-
-impl Default for Figures {
-    fn default() -> Figures {
-        Figures::of(|_| None)
-    }
+    values: Box<[f64]>,
 }
 
 impl Figures {
     pub fn of(value: impl Fn(&'static Metric) -> Option<f64>) -> Figures {
-        let mut present = 0;
-        let mut values = Vec::with_capacity(METRICS.len());
         assert!(
             METRICS.len() <= u128::BITS as usize,
             "a bit for each metric"
         );
-        for (place, metric) in METRICS.iter().enumerate() {
-            if let Some(value) = value(metric) {
-                present |= 1 << place;
-                values.push(value);
-            }
-        }
-        Figures {
-            present,
-            values: values.into(),
-        }
+        let mut present = 0;
+        let there = METRICS.iter().enumerate().filter_map(|(place, metric)| {
+            let value = value(metric)?;
+            present |= 1 << place;
+            Some(value)
+        });
+        let values = there.collect();
+        Figures { present, values }
     }
 
     /// The value of the metric at this place of [`METRICS`].

@@ -2,12 +2,13 @@
 //! out, with the reason.
 
 use bitcost_model::plan::Plan;
+use indexmap::IndexMap;
 
 use super::answered::answered;
 use super::improvement::improvements;
-use super::known::Summary;
+use super::known::{Note, Summary};
 use super::precision::{Measured, Precision};
-use crate::cells::{CellRuns, ExcludedRun, Places, RunRow, Status, machine_caveat};
+use crate::cells::{CellRuns, ExcludedRun, Places, Status, machine_caveat};
 use crate::checks;
 use crate::log::{Log, LogError, Reader};
 
@@ -63,42 +64,46 @@ pub fn precision_after(blocks: u32, reader: Reader) -> Result<Option<Precision>,
 /// Puts the row of each planned run, with what is said of it, into the log's summary. `blocks` is the number of blocks to be
 /// run: the stop rule may have been met before the plan's end.
 fn place_rows(plan: &Plan, log: &mut Log, blocks: u32) {
-    for planned in &plan.runs {
-        let Some(cell) = plan.cells.get(planned.cell) else {
-            continue;
+    let (summary, mut planned, mut noted) = (&mut log.summary, plan.runs.iter(), IndexMap::new());
+    summary.runs = std::mem::take(&mut log.rows);
+    let (excluded, incomplete) = (&mut summary.excluded, &mut summary.incomplete);
+    summary.runs.retain_mut(|row| {
+        let planned = planned.next().map(|of| (of, plan.cells.get(of.cell)));
+        let Some((planned, Some(cell))) = planned else {
+            return false;
         };
-        let row = log.rows.remove(&planned.index).unwrap_or_default();
-        let summary = &mut log.summary;
         match row.status {
-            Status::Missing if planned.block >= blocks => continue,
-            Status::Missing | Status::Interrupted => summary.incomplete.push(planned.index),
+            Status::Missing if planned.block >= blocks => return false,
+            Status::Missing | Status::Interrupted => incomplete.push(planned.index),
             _ => {}
         }
-        let mut row = RunRow {
-            run: planned.index,
-            block: planned.block,
-            cell: planned.cell,
-            ..row
-        };
-        let [notes, cell_notes] = std::mem::take(&mut row.notes);
+        (row.run, row.block, row.cell) = (planned.index, planned.block, planned.cell);
         let reason = row.reason.clone();
         let reason = match row.status {
             Status::Used => {
-                let of_run = row.not_in_effect.iter().cloned().chain(notes);
-                of_run.for_each(|note| summary.note(None, note));
-                let of_cell = cell_notes.into_iter();
-                of_cell.for_each(|note| summary.note(Some(cell.name()), note));
+                let told = row.told.clone().unwrap_or_default();
+                let of_run = row.not_in_effect.iter().chain(&told.notes);
+                let of_cell = told.of_cell.iter().map(|note| (Some(row.cell), note));
+                for (cell, note) in of_run.map(|note| (None, note)).chain(of_cell) {
+                    *noted.entry((cell, note.clone())).or_default() += 1;
+                }
                 None
             }
             Status::LeftOut | Status::Missing => reason,
             status => reason.map(|reason| format!("{}: {reason}", status.name())),
         };
-        summary.excluded.extend(reason.map(|reason| ExcludedRun {
+        excluded.extend(reason.map(|reason| ExcludedRun {
             run: row.run,
             block: row.block,
             levels: cell.levels.clone(),
             reason,
         }));
-        summary.runs.push(row);
-    }
+        true
+    });
+    let note = |((cell, text), runs): ((Option<usize>, String), usize)| Note {
+        cell: cell.map(|cell| plan.cells[cell].name()),
+        text,
+        runs,
+    };
+    summary.notes = noted.into_iter().map(note).collect();
 }

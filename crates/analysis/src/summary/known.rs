@@ -106,18 +106,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn note(&mut self, cell: Option<String>, text: String) {
-        let mut known = self.notes.iter_mut();
-        match known.find(|note| note.cell == cell && note.text == text) {
-            Some(note) => note.runs += 1,
-            None => self.notes.push(Note {
-                cell,
-                text,
-                runs: 1,
-            }),
-        }
-    }
-
     pub fn used(&self) -> Vec<Vec<&RunRow>> {
         used_by_cell(&self.runs, self.cells.len())
     }

@@ -230,13 +230,16 @@ fn events_that_do_not_belong_together_are_refused() {
         found.map(drop).unwrap_err().to_string()
     });
     assert_snapshot!(errors.join("\n"));
-    // A log of an earlier format may have other defaults in its plan.
+    // A log of an earlier version may have other defaults in its plan.
     let mut earlier = events.clone();
     slower(&mut earlier);
-    let Event::ExecutionBegan { format, .. } = &mut earlier[0] else {
+    let Event::ExecutionBegan {
+        bitcost_version, ..
+    } = &mut earlier[0]
+    else {
         panic!("a beginning")
     };
-    *format -= 1;
+    "0.0.1".clone_into(bitcost_version);
     let caveats = summary(&earlier).caveats.into_iter();
     let of_plan = caveats.filter(|words| words.contains("made its plan"));
     assert_eq!(of_plan.count(), 1);
