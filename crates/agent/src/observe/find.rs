@@ -63,7 +63,11 @@ impl Held {
         if are_idle && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]) {
             let process = holder(sought, &datagrams);
             let [received, sent] = passed;
-            let most = most([sent, received]);
+            // Of what never becomes a datagram again, nothing is received either.
+            let most = match passed == [0, 0] {
+                true => Role::Receiver,
+                false => most([sent, received]),
+            };
             let held = Held::of(datagrams, role.unwrap_or(most), process, &before.0);
             let is_tcp = false;
             return Ok(Held { is_tcp, ..held });

@@ -18,6 +18,10 @@ const SPARE: &str = "less than a segment waiting to be sent, with room in the co
 
 const UNREAD: &str = "received data waiting for the program";
 const PILES_UP: &str = "a quarter of the receive buffer waiting for the program";
+const LATE: &str = "segments out of order";
+
+/// The share of segments out of order from which on the receive buffer holds what waits for those before them.
+const MANY_LATE: f64 = 0.01;
 
 /// A thread that is on a CPU or waiting for one for this share has no time left.
 const BUSY: f64 = crate::metrics::FULL;
@@ -174,19 +178,23 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
     name: "receiver_application",
     title: "receiver's program",
     remedy: "see what the receiving program does between its reads (one full thread, its disk, a lock)",
-    evidence: "of another program's connections: a quarter of the receive buffer waits for it 50 % of the time; or the sender is limited by the receive window 25 % of its busy time, and that window falls below a quarter of its most",
+    evidence: "of another program's connections: a quarter of the receive buffer waits for it 50 % of the time, and at most 1 % of the segments arrive out of order; or the sender is limited by the receive window 25 % of its busy time, and that window falls below a quarter of its most",
     suspects: |signals, found| {
-        found.extend(signals.programs().filter_map(|of| match of.role {
-            Role::Receiver => {
-                Some(RECEIVER_APPLICATION.shown(0.75, least(PILES_UP, of.piles_up?, MOSTLY)))
-            }
-            Role::Sender => {
-                let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
-                let evidence = vec![
-                    least(counter, signals.tcp.rwnd_limited?, BUFFER),
-                    most("receive window, least of its most", of.dips?, CLOSES),
-                ];
-                Some(RECEIVER_APPLICATION.suspect(0.74, evidence).of_change())
+        found.extend(signals.programs().filter_map(|of| {
+            match of.role {
+                Role::Receiver => Some(
+                    RECEIVER_APPLICATION
+                        .suspect(0.75, piled_up(&of)?)
+                        .of_change(),
+                ),
+                Role::Sender => {
+                    let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
+                    let evidence = vec![
+                        least(counter, signals.tcp.rwnd_limited?, BUFFER),
+                        most("receive window, least of its most", of.dips?, CLOSES),
+                    ];
+                    Some(RECEIVER_APPLICATION.suspect(0.74, evidence).of_change())
+                }
             }
         }));
         found.extend(owes(signals, Role::Receiver, &RECEIVER_APPLICATION));
@@ -205,16 +213,25 @@ fn owes(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Candi
     Some(found.with_detail(words))
 }
 
+/// Evidence of received data that wait for their program, and not for a segment that was lost.
+fn piled_up(of: &Foreign) -> Option<Vec<Evidence>> {
+    let mut evidence = vec![least(PILES_UP, of.piles_up?, MOSTLY)];
+    let late = of.out_of_order.into_iter();
+    evidence.extend(late.map(|share| most(LATE, share, MANY_LATE)));
+    Some(evidence)
+}
+
 /// Evidence that the receiving program has no time left, which is given, with data that wait for it. Of a connection they are
 /// so many that its window closes: fewer hold nothing back.
 pub(super) fn has_no_time(signals: &Signals, no_time: Evidence) -> Option<Vec<Evidence>> {
     let of = signals.program(Role::Receiver)?;
-    let waits = match of.dropped.filter(|share| *share >= DROPPED) {
-        Some(share) => least(DROPS, share, DROPPED),
-        None if signals.is_tcp => least(PILES_UP, of.piles_up?, MOSTLY),
-        None => least(UNREAD, of.unread?, MOSTLY),
+    let mut evidence = match of.dropped.filter(|share| *share >= DROPPED) {
+        Some(share) => vec![least(DROPS, share, DROPPED)],
+        None if signals.is_tcp => piled_up(&of)?,
+        None => vec![least(UNREAD, of.unread?, MOSTLY)],
     };
-    Some(vec![waits, no_time])
+    evidence.push(no_time);
+    Some(evidence)
 }
 
 /// Datagrams for which the receiving socket has no room.
@@ -276,7 +293,7 @@ pub(super) fn window_is_full(signals: &Signals, row: &'static LimiterRow) -> Opt
 /// Segments that arrive out of order, because those before them were lost.
 pub(super) fn arrives_late(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
     let of = receives_alone(signals)?;
-    let mut evidence = vec![least("segments out of order", of.out_of_order?, 0.001)];
+    let mut evidence = vec![least(LATE, of.out_of_order?, 0.001)];
     let busy = signals.receiver.map(|times| times.busy());
     evidence.extend(busy.map(|busy| most("receiver on a CPU or waiting for one", busy, BUSY)));
     Some(row.suspect(0.58, evidence).of_change())
