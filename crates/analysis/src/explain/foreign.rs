@@ -174,7 +174,8 @@ impl Foreign {
             Some(f64::from(u8::from(is_empty && info.heard_last?)))
         };
         let round_trip = own.tcp(|info| Some(f64::from(info.rtt_us?) / 1e6));
-        let trips = round_trip.map(|rtt_s| own.seconds() / rtt_s * self.connections.max(1) as f64);
+        let all_s = own.seconds() * self.connections.max(1) as f64;
+        let trips = round_trip.map(|rtt_s| all_s / rtt_s);
         let used = |info: &TcpInfo| {
             let rtt_s = f64::from(info.rcv_rtt_us.filter(|us| *us > 0)?) / 1e6;
             let window = f64::from(info.rcv_wnd_bytes.filter(|bytes| *bytes > 0)?);
@@ -192,10 +193,8 @@ impl Foreign {
         let written = written.or_else(|| ratio(bytes, count(|info| info.data_segs_out)));
         let pairs = own.samples().zip(own.samples().skip(1));
         let begins: f64 = pairs.map(begin_again).sum();
-        let busy_us = own
-            .edges()
-            .and_then(|edges| edges.tcp_64(|info| info.busy_time_us));
-        let all_s = own.seconds() * self.connections.max(1) as f64;
+        let busy_us = |edges: &Edges| edges.tcp_64(|info| info.busy_time_us);
+        let busy_us = own.edges().and_then(busy_us);
         Foreign {
             under_way: ratio(busy_us.map(|us| us / 1e6), Some(all_s)),
             dips: ratio(least, most),

@@ -181,21 +181,17 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
     evidence: "of another program's connections: a quarter of the receive buffer waits for it 50 % of the time, and at most 1 % of the segments arrive out of order; or the sender is limited by the receive window 25 % of its busy time, and that window falls below a quarter of its most",
     suspects: |signals, found| {
         found.extend(signals.programs().filter_map(|of| {
-            match of.role {
-                Role::Receiver => Some(
-                    RECEIVER_APPLICATION
-                        .suspect(0.75, piled_up(&of)?)
-                        .of_change(),
-                ),
+            let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
+            let (strength, evidence) = match of.role {
+                Role::Receiver => (0.75, piled_up(&of)?),
                 Role::Sender => {
-                    let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
-                    let evidence = vec![
-                        least(counter, signals.tcp.rwnd_limited?, BUFFER),
-                        most("receive window, least of its most", of.dips?, CLOSES),
-                    ];
-                    Some(RECEIVER_APPLICATION.suspect(0.74, evidence).of_change())
+                    let limited = least(counter, signals.tcp.rwnd_limited?, BUFFER);
+                    let dips = most("receive window, least of its most", of.dips?, CLOSES);
+                    (0.74, vec![limited, dips])
                 }
-            }
+            };
+            let found = RECEIVER_APPLICATION.suspect(strength, evidence);
+            Some(found.of_change())
         }));
         found.extend(owes(signals, Role::Receiver, &RECEIVER_APPLICATION));
     },
@@ -216,8 +212,7 @@ fn owes(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Candi
 /// Evidence of received data that wait for their program, and not for a segment that was lost.
 fn piled_up(of: &Foreign) -> Option<Vec<Evidence>> {
     let mut evidence = vec![least(PILES_UP, of.piles_up?, MOSTLY)];
-    let late = of.out_of_order.into_iter();
-    evidence.extend(late.map(|share| most(LATE, share, MANY_LATE)));
+    evidence.extend(of.out_of_order.map(|share| most(LATE, share, MANY_LATE)));
     Some(evidence)
 }
 

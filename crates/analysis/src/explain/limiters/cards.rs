@@ -7,7 +7,7 @@ use super::ends::{receiving, sending};
 use super::evidence::{keeps_rate, least, least_of};
 use super::lost::{EXPLAINED, RETRANSMITTED, at_socket, datagrams, losses};
 use super::path::HELD_UP;
-use crate::explain::limiter::{Evidence, LimiterRow};
+use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
 use crate::explain::signals::{CONTENDED, Signals};
 use crate::metrics::FULL;
 
@@ -134,16 +134,14 @@ pub static FAR_NODE: LimiterRow = LimiterRow {
         for role in [Role::Sender, Role::Receiver] {
             let far = signals.card(role).and_then(|card| card.far);
             found.extend(far.and_then(|(share, node)| {
-                let mut evidence = full(signals, role)?;
-                evidence.push(least("CPUs on another NUMA node", share, MOSTLY));
+                let far = least("CPUs on another NUMA node", share, MOSTLY);
                 let strength = match role {
                     _ if !signals.is_tcp && role == Role::Receiver => 0.91,
                     Role::Receiver => 0.76,
                     Role::Sender => 0.81,
                 };
-                let far = FAR_NODE.suspect(strength, evidence);
-                let far = far.with_detail(format!("the card is on node {node}"));
-                Some(far.at(format!("of the {}", role.name())))
+                let detail = format!("the card is on node {node}");
+                of_full_end(signals, role, &FAR_NODE, strength, far, detail)
             }));
         }
     },
@@ -158,24 +156,32 @@ pub static FIXED_OFFLOADS: LimiterRow = LimiterRow {
         for role in [Role::Sender, Role::Receiver] {
             let lacks = signals.card(role).map(|card| &card.lacks);
             found.extend(lacks.filter(|lacks| !lacks.is_empty()).and_then(|lacks| {
-                let mut evidence = full(signals, role)?;
-                evidence.push(least_of(
-                    "offloads off [fixed]",
-                    lacks.len() as f64,
-                    "",
-                    1.0,
-                ));
+                let fixed = least_of("offloads off [fixed]", lacks.len() as f64, "", 1.0);
                 let strength = match role {
                     Role::Receiver => 0.755,
                     Role::Sender => 0.805,
                 };
-                let lacking = FIXED_OFFLOADS.suspect(strength, evidence);
-                let lacking = lacking.with_detail(format!("{} off [fixed]", lacks.join(", ")));
-                Some(lacking.at(format!("of the {}", role.name())))
+                let detail = format!("{} off [fixed]", lacks.join(", "));
+                of_full_end(signals, role, &FIXED_OFFLOADS, strength, fixed, detail)
             }));
         }
     },
 };
+
+/// An end whose CPU is full, for what its card adds to that.
+fn of_full_end(
+    signals: &Signals,
+    role: Role,
+    row: &'static LimiterRow,
+    strength: f64,
+    added: Evidence,
+    detail: String,
+) -> Option<Candidate> {
+    let mut evidence = full(signals, role)?;
+    evidence.push(added);
+    let found = row.suspect(strength, evidence).with_detail(detail);
+    Some(found.at(format!("of the {}", role.name())))
+}
 
 /// This evidence, and that the sender is held up; absent where a requested rate is kept, and of requests. Where only the
 /// receiver is read, it stands alone.
