@@ -698,7 +698,7 @@ settings! {
             "Maximum number of messages per send call, in a send mode that hands over several (default: 64, gso 128)";
     message_size_bytes: u32 = Workload::TcpStream.usual_message_bytes(),
         Part "message_size_bytes" letter("message-size", 'l'), number(Unit::Bytes, 1, MESSAGE_MAX) [], ANY,
-            "Size of a message: the bytes of one send call (default: 128KiB, of a test with a rate at most 5 ms of it; UDP: 1024, at most 65507)";
+            "Size of a message: the bytes of one send call (default: 128KiB, of a TCP test with -b at most what it sends in 5 ms; UDP: 1024, at most 65507)";
     buffers: Buffers,
         Part "payload" None, either("clean", "dirty") [.dirty], STREAMS,
             "Whether the sender writes every byte of a message before it sends it (dirty) or not (default: clean)",

@@ -131,9 +131,9 @@ fn comparison_method(comparison: &Comparison) -> String {
     let adjusted = comparison.changes().filter(|change| change.is_adjusted);
     let adjusted = match adjusted.count() {
         0 => String::new(),
-        count => {
-            format!(", {count} of {all} at an equal distance and speed of the endpoints' CPUs")
-        }
+        count => format!(
+            ", {count} of {all} changes adjusted to an equal distance and speed of the endpoints' CPUs"
+        ),
     };
     let how = match comparison.same_blocks {
         true => format!(

@@ -1,4 +1,4 @@
-//! The figures of a run, in few bytes: there may be a million runs.
+//! The figures of a run, in few bytes: a log may have 200 000 runs.
 
 use super::table::{METRICS, Metric, place_of};
 
