@@ -76,7 +76,9 @@ impl Search {
             let mut changes = [self.best.clone(), self.combinations(settings, possible)].concat();
             let to_decide = (trial + LONGER) * TO_DECIDE;
             let time = |count: usize| trial * (count as u32 + 1) + to_decide;
-            while changes.len() > self.best.len() && time(changes.len()) > left {
+            // One trial is made whatever the time, so that the search has a result.
+            let least = self.best.len() + usize::from(self.ladder.rungs[0].rate.is_none());
+            while changes.len() > least && time(changes.len()) > left {
                 let one = changes
                     .pop()
                     .map(|one| one.how.untried("no time was left for it"));

@@ -190,3 +190,16 @@ fn a_slow_path_has_fewer_trials_and_names_what_was_not_tried() {
     let mut untried = found.untried.iter();
     assert!(untried.len() > 5 && untried.all(|one| one.reason == "no time was left for it"));
 }
+
+#[test]
+fn where_nothing_arrives_within_the_short_trials_one_long_trial_is_made() {
+    let slow = Duration::from_millis(300);
+    let short_ms = Base::searched(&of_bytes(8192), None).short().duration_ms;
+    let found = play(&of_bytes(8192), &|_| false, slow, &|c| {
+        let is_long = c.duration_ms > short_ms;
+        let nothing = || Unavailable("nothing arrived".to_owned());
+        is_long.then_some((100.0, 1.0)).ok_or_else(nothing)
+    });
+    assert!(found.rungs[0].rate.is_some());
+    assert_eq!(found.end.name(), "early");
+}
