@@ -76,8 +76,8 @@ impl Search {
             let mut changes = [self.best.clone(), self.combinations(settings, possible)].concat();
             let to_decide = (trial + LONGER) * TO_DECIDE;
             let time = |count: usize| trial * (count as u32 + 1) + to_decide;
-            // One trial is made whatever the time, so that the search has a result.
-            let least = self.best.len() + usize::from(self.ladder.rungs[0].rate.is_none());
+            // The first round has a trial whatever the time, so that the search has a result.
+            let least = self.best.len() + usize::from(self.rounds == 1);
             while changes.len() > least && time(changes.len()) > left {
                 let one = changes
                     .pop()
