@@ -40,7 +40,9 @@ pub struct CardSignals {
 }
 
 impl CardSignals {
-    pub(super) fn of(run: &RunView, end: &EndpointRecord, series: &Series) -> Option<CardSignals> {
+    /// From all of its samples: of a card only the first and the last tell, which are not among what both ends have.
+    pub(super) fn of(run: &RunView, end: &EndpointRecord) -> Option<CardSignals> {
+        let series = Series::of(end, end.samples.len());
         let card = series.edges()?.last.card.as_deref()?;
         let grown =
             |count: fn(&Interface) -> u64| series.growth(|sample| own_interface(sample).map(count));
@@ -62,7 +64,7 @@ impl CardSignals {
             is_half_duplex: card.is_half_duplex,
             lacks: lacks(run, end, card),
             pauses: pauses.map(|count| count / series.seconds()),
-            receive_cpu: receive_cpu(end, series, card).filter(|_| !run.shared_cpus),
+            receive_cpu: receive_cpu(end, &series, card).filter(|_| !run.shared_cpus),
             far: far_share(end),
         })
     }
@@ -82,8 +84,11 @@ fn lacks(run: &RunView, end: &EndpointRecord, card: &Card) -> Vec<String> {
 fn receive_cpu(end: &EndpointRecord, series: &Series, card: &Card) -> Option<ReceiveCpu> {
     let edges = series.edges()?;
     let spans = cpu::spans_of(end.ticks_per_second, edges);
-    let ticks = end.ticks_per_second as f64 * edges.seconds;
-    let share = |span: &CpuSpan| span.softirq_ticks as f64 / ticks;
+    // Of the time in which it is not idle, since a hypervisor may take a CPU without a word, and its ticks with it.
+    let share = |span: &CpuSpan| {
+        let of_busy = span.softirq_ticks as f64 / span.busy_ticks.max(1) as f64;
+        of_busy * span.busy_seconds / edges.seconds
+    };
     let fullest = spans.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let others = spans.iter().filter(|span| span.cpu != fullest.cpu);
     let idle = others.map(|span| 1.0 - span.busy_seconds / edges.seconds);

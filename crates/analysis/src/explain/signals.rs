@@ -203,8 +203,8 @@ impl Signals {
             transactions,
             foreign,
             cards: [
-                CardSignals::of(run, run.sender, sender),
-                CardSignals::of(run, run.receiver, receiver),
+                CardSignals::of(run, run.sender),
+                CardSignals::of(run, run.receiver),
             ],
         }
     }
