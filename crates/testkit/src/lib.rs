@@ -127,12 +127,12 @@ fn run_listed(modules: &[&[ListedTrial]], threads: usize) -> ! {
     run_all(trials.collect(), threads)
 }
 
-/// As [`main`], for trials that carry values, each in a private network and with two CPUs.
+/// As [`main`], for trials that carry values, each in a private network; as many at a time as there are CPUs.
 pub fn main_of(trials: Vec<(&'static str, Run)>) -> ! {
     let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
     let placed = trials.into_iter();
     let placed = placed.map(|(name, run)| (name, RunIn::PrivateNetwork, run));
-    run_all(placed.collect(), (cpus / 2).max(1))
+    run_all(placed.collect(), cpus)
 }
 
 fn run_all(trials: Vec<(&'static str, RunIn, Run)>, threads: usize) -> ! {
