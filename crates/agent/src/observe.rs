@@ -20,9 +20,7 @@ use bitcost_probe::programs;
 use bitcost_probe::sockets::{memory_of, together};
 use bitcost_sys::clock::{monotonic_ns, sleep_until};
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
-use bitcost_sys::tcp_info;
 use bitcost_sys::thread::cpus_of_thread;
-use bitcost_traffic::tcp_info_of;
 
 use crate::describe;
 use crate::refusal::Refusal;
@@ -256,7 +254,7 @@ impl Read {
         for (sample, reading) in self.samples.iter_mut().zip(&self.sockets) {
             let sockets = lasting.iter().filter_map(|place| reading[*place].as_ref());
             let infos = sockets.clone().filter_map(|one| one.tcp_info.as_ref());
-            let infos: Vec<TcpInfo> = infos.map(state).collect();
+            let infos: Vec<TcpInfo> = infos.map(|of| TcpInfo::of_bytes(of)).collect();
             let bytes: u64 = infos.iter().filter_map(|info| moved(role, info)).sum();
             // Counts are those since the first reading.
             sample.counts.bytes = bytes.saturating_sub(*before.get_or_insert(bytes));
@@ -265,17 +263,6 @@ impl Read {
             (sample.tcp_info, sample.connections) = together(infos);
         }
         lasting
-    }
-}
-
-/// The state of a connection, with whose data came last.
-fn state(info: &tcp_info::TcpInfo) -> TcpInfo {
-    // The times since then.
-    let sent = info.get(|raw| &raw.tcpi_last_data_sent);
-    let heard = info.get(|raw| &raw.tcpi_last_data_recv);
-    TcpInfo {
-        heard_last: (heard != sent).then_some(heard < sent),
-        ..tcp_info_of(info)
     }
 }
 

@@ -1,6 +1,5 @@
 //! All counters of this endpoint, read at the same time.
 
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use bitcost_model::record::{Counts, PartSample, Sample, ThreadKind};
@@ -144,7 +143,6 @@ fn target(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Target 
         device: device.to_owned(),
         threads: Vec::new(),
         sockets: Rc::from(sockets),
-        tcp_info: |socket: &OwnedFd| bitcost_traffic::tcp_info(socket),
         between: between.clone(),
         softirqs: None,
         process: None,

@@ -2,22 +2,18 @@
 //!
 //! A reading locks the socket for under 1 µs; the threads of the traffic do not take part.
 
-use std::os::fd::OwnedFd;
-
 use bitcost_model::counters::SocketMemory;
 use bitcost_model::record::{PartSample, TcpInfo};
 
 use crate::source::{Detail, Socket, Source, Target, source};
 
-type Convert = fn(&OwnedFd) -> Option<TcpInfo>;
-
 pub fn open(target: &Target) -> Option<Source> {
-    let (parts, convert) = (target.sockets.clone(), target.tcp_info);
+    let parts = target.sockets.clone();
     source(move |sample, detail| {
         if detail == Detail::Sums {
             return;
         }
-        let mut parts = parts.iter().map(|sockets| part(sockets, convert));
+        let mut parts = parts.iter().map(|sockets| part(sockets));
         if let Some(first) = parts.next() {
             sample.tcp_info = first.tcp_info;
             sample.connections = first.connections;
@@ -33,10 +29,9 @@ pub fn open(target: &Target) -> Option<Source> {
 }
 
 /// If one socket cannot be read, none is reported: their sum would be wrong.
-fn part(sockets: &[Socket], convert: Convert) -> PartSample {
+fn part(sockets: &[Socket]) -> PartSample {
     let connections = sockets.iter().filter(|socket| socket.is_connection);
-    let connections: Option<Vec<TcpInfo>> =
-        connections.map(|socket| convert(&socket.handle)).collect();
+    let connections: Option<Vec<TcpInfo>> = connections.map(tcp_info).collect();
     let memory: Option<Vec<SocketMemory>> = sockets.iter().map(memory).collect();
     let (tcp_info, connections) = together(connections.unwrap_or_default());
     PartSample {
@@ -59,6 +54,11 @@ pub fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
         Some(rest.iter().fold(first.clone(), |sum, next| sum.plus(next))),
         connections,
     )
+}
+
+fn tcp_info(socket: &Socket) -> Option<TcpInfo> {
+    let bytes = bitcost_sys::socket::tcp_info(&socket.handle).ok()?;
+    Some(TcpInfo::of_bytes(&bytes))
 }
 
 fn memory(socket: &Socket) -> Option<SocketMemory> {
@@ -112,10 +112,8 @@ mod tests {
             is_connection: false,
         }];
         let read = || {
-            part(&sockets, |_| unreachable!("no connection"))
-                .sockets
-                .first()
-                .copied()
+            let read = part(&sockets);
+            read.sockets.first().copied()
         };
         let Some(before) = read() else { return };
         assert_eq!((before.receive_queue_bytes, before.drops), (0, 0));

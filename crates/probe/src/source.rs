@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use bitcost_model::record::{Sample, TcpInfo, ThreadKind};
+use bitcost_model::record::{Sample, ThreadKind};
 use bitcost_sys::namespace::inside;
 
 use crate::softirq_timer::SoftirqTimer;
@@ -89,8 +89,6 @@ pub struct Target {
     pub device: String,
     pub threads: Vec<Thread>,
     pub sockets: Rc<[Vec<Socket>]>,
-    /// How `TCP_INFO` of a socket is converted for the record.
-    pub tcp_info: fn(&OwnedFd) -> Option<TcpInfo>,
     /// The path between the endpoints, as far as this host can read it.
     pub between: Between,
     /// What times soft interrupts; absent where they are not timed.

@@ -2,7 +2,6 @@
 //! reads, and what does not exist is absent.
 
 use std::net::UdpSocket;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -32,7 +31,6 @@ fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
         }],
         process: None,
         sockets: Rc::from(vec![sockets]),
-        tcp_info: |_: &OwnedFd| None,
         between: Between {
             lab: None,
             nodes,

@@ -20,5 +20,4 @@ pub mod process;
 pub mod seccomp;
 pub mod socket;
 pub mod steer;
-pub mod tcp_info;
 pub mod thread;

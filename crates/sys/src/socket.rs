@@ -143,7 +143,15 @@ pub fn memory(socket: impl AsFd) -> io::Result<[u32; 9]> {
     }
 }
 
-pub(crate) const TCP_INFO: IntOption = IntOption(IPPROTO_TCP, libc::TCP_INFO);
+const TCP_INFO: IntOption = IntOption(IPPROTO_TCP, libc::TCP_INFO);
+
+/// The state of a connection: what the kernel fills of `struct tcp_info` (linux/tcp.h).
+pub fn tcp_info(socket: impl AsFd) -> io::Result<Vec<u8>> {
+    let mut bytes = [0; 512];
+    // SAFETY: bytes have no invalid values.
+    let filled = unsafe { get(socket, TCP_INFO, &mut bytes)? };
+    Ok(bytes[..filled].to_vec())
+}
 
 /// A zeroed `T`, for structures that the kernel fills.
 ///

@@ -43,7 +43,7 @@ pub use control::{Control, Phase};
 pub use establish::{End, Listening, connect, listen, of_iperf3};
 pub use flow::{Flow, Ready, Sent, Traffic, TrafficError};
 pub use handshake::{FlowId, TOKEN_BYTES, Token, is_greeting, opening};
-pub use options::{tcp_info, tcp_info_of};
+pub use options::tcp_info;
 pub use pacing::{narrow_hop, path_mtu_bytes};
 pub use sequence::{Arrival, Tag, Tracker};
 pub use tcp::DRAIN_TIMEOUT;

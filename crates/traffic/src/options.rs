@@ -5,7 +5,6 @@ use std::os::fd::AsFd;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{InEffect, SocketSizes, TcpInfo};
 use bitcost_sys::socket::{self, IntOption};
-use bitcost_sys::tcp_info;
 use rustix::net::{AddressFamily, sockopt};
 
 use crate::flow::TrafficError;
@@ -122,46 +121,6 @@ pub fn sizes(socket: impl AsFd) -> SocketSizes {
 }
 
 pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
-    tcp_info::TcpInfo::read(socket)
-        .ok()
-        .map(|info| tcp_info_of(&info))
-}
-
-/// `TCP_INFO` as a record has it.
-pub fn tcp_info_of(info: &tcp_info::TcpInfo) -> TcpInfo {
-    TcpInfo {
-        snd_mss_bytes: info.get(|raw| &raw.tcpi_snd_mss),
-        timestamps: info.has(tcp_info::TCPI_OPT_TIMESTAMPS),
-        sack: info.has(tcp_info::TCPI_OPT_SACK),
-        window_scaling: info.has(tcp_info::TCPI_OPT_WSCALE),
-        ca_state: info.get(|raw| &raw.tcpi_ca_state),
-        rtt_us: info.get(|raw| &raw.tcpi_rtt),
-        min_rtt_us: info.get(|raw| &raw.tcpi_min_rtt),
-        rcv_rtt_us: info.get(|raw| &raw.tcpi_rcv_rtt),
-        snd_cwnd_segments: info.get(|raw| &raw.tcpi_snd_cwnd),
-        snd_ssthresh_segments: info.get(|raw| &raw.tcpi_snd_ssthresh),
-        snd_wnd_bytes: info.get(|raw| &raw.tcpi_snd_wnd),
-        rcv_wnd_bytes: info.get(|raw| &raw.tcpi_rcv_wnd),
-        unacked_segments: info.get(|raw| &raw.tcpi_unacked),
-        notsent_bytes: info.get(|raw| &raw.tcpi_notsent_bytes),
-        heard_last: None,
-        pacing_rate_bytes_per_second: info.get(|raw| &raw.tcpi_pacing_rate),
-        max_pacing_rate_bytes_per_second: info.get(|raw| &raw.tcpi_max_pacing_rate),
-        delivered: info.get(|raw| &raw.tcpi_delivered),
-        delivered_ce: info.get(|raw| &raw.tcpi_delivered_ce),
-        total_retrans: info.get(|raw| &raw.tcpi_total_retrans),
-        dsack_dups: info.get(|raw| &raw.tcpi_dsack_dups),
-        reord_seen: info.get(|raw| &raw.tcpi_reord_seen),
-        rcv_ooopack: info.get(|raw| &raw.tcpi_rcv_ooopack),
-        segs_out: info.get(|raw| &raw.tcpi_segs_out),
-        segs_in: info.get(|raw| &raw.tcpi_segs_in),
-        data_segs_out: info.get(|raw| &raw.tcpi_data_segs_out),
-        data_segs_in: info.get(|raw| &raw.tcpi_data_segs_in),
-        bytes_sent: info.get(|raw| &raw.tcpi_bytes_sent),
-        bytes_acked: info.get(|raw| &raw.tcpi_bytes_acked),
-        bytes_received: info.get(|raw| &raw.tcpi_bytes_received),
-        busy_time_us: info.get(|raw| &raw.tcpi_busy_time),
-        rwnd_limited_us: info.get(|raw| &raw.tcpi_rwnd_limited),
-        sndbuf_limited_us: info.get(|raw| &raw.tcpi_sndbuf_limited),
-    }
+    let bytes = socket::tcp_info(socket).ok()?;
+    Some(TcpInfo::of_bytes(&bytes))
 }

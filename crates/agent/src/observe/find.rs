@@ -7,7 +7,6 @@ use std::time::Duration;
 use bitcost_model::record::{Role, TcpInfo, ThreadTime};
 use bitcost_probe::programs;
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
-use bitcost_traffic::tcp_info_of;
 
 use super::Sought;
 use crate::refusal::Refusal;
@@ -199,7 +198,7 @@ pub(super) fn moved(role: Role, info: &TcpInfo) -> Option<u64> {
 
 /// Bytes that a connection sent and received.
 pub(super) fn so_far(one: &SocketRecord) -> [u64; 2] {
-    let info = one.tcp_info.as_ref().map(tcp_info_of);
+    let info = one.tcp_info.as_ref().map(|of| TcpInfo::of_bytes(of));
     let bytes = |role| info.as_ref().and_then(|info| moved(role, info));
     [Role::Sender, Role::Receiver].map(|role| bytes(role).unwrap_or(0))
 }

@@ -7,7 +7,6 @@ use std::net::{IpAddr, SocketAddr};
 use crate::netlink::connection::Connection;
 use crate::netlink::error::Error;
 use crate::netlink::message::{AF_INET, AF_INET6, Message, Reply, attribute, text, u32_at, u64_at};
-use crate::tcp_info::TcpInfo;
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_INFO: u16 = 2;
@@ -44,8 +43,8 @@ pub struct SocketRecord {
     pub receive_queue: u32,
     /// Bytes that are not acknowledged; the most connections that may wait, of one that listens.
     pub send_queue: u32,
-    /// `TCP_INFO`, of a connection.
-    pub tcp_info: Option<TcpInfo>,
+    /// `TCP_INFO`, of a connection, as [`crate::socket::tcp_info`] reads it.
+    pub tcp_info: Option<Vec<u8>>,
     /// `SO_MEMINFO`, as [`crate::socket::memory`] reads it.
     pub memory: Option<[u32; 9]>,
     /// Its name (`TCP_CONGESTION`).
@@ -134,7 +133,7 @@ fn read(reply: &Reply) -> Option<SocketRecord> {
         receive_queue: number(0)?,
         send_queue: number(1)?,
         inode: number(3)?,
-        tcp_info: attribute(rest, INET_DIAG_INFO).map(TcpInfo::of_bytes),
+        tcp_info: attribute(rest, INET_DIAG_INFO).map(<[u8]>::to_vec),
         memory: attribute(rest, INET_DIAG_SKMEMINFO).and_then(words),
         congestion_control: attribute(rest, INET_DIAG_CONG).map(text),
         id,
