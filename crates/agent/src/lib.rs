@@ -285,7 +285,8 @@ fn answer(
             role,
             length_ms,
         } => {
-            let sought = Sought::Named(connections);
+            let pairs = connections.into_iter();
+            let sought = Sought::Between(pairs.map(|pair| pair.map(End::from)).collect());
             let started = measuring::observed(sought, role, length_ms, output.clone());
             refused(started, output);
         }

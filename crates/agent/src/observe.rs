@@ -26,7 +26,7 @@ use crate::describe;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 
-use find::moved;
+use find::{moved, since};
 
 pub use find::Held;
 pub use sought::{End, Sought, enter_network_of};
@@ -66,7 +66,7 @@ pub fn observe(
         now.since(&before, &own, bitcost_probe::cpu::ticks_per_second())
     });
     let calls = before.1.zip(after.1);
-    let calls = calls.map(|(before, now)| [now[0] - before[0], now[1] - before[1]]);
+    let calls = calls.map(|(before, now)| since(now, before));
     let lasting = read.keep_lasting(held.role);
     if read.samples.is_empty() {
         return Err("the connections ended before they were read".into());
@@ -146,11 +146,12 @@ impl Held {
 
     /// The connections as they are now; absent: ended.
     fn again(&self, diag: &mut SockDiag) -> Vec<Option<SocketRecord>> {
-        let datagrams = match self.is_tcp {
+        let is_tcp = self.sockets.iter().all(|one| one.tcp_info.is_some());
+        let datagrams = match is_tcp {
             true => Vec::new(),
             false => diag.datagrams().unwrap_or_default(),
         };
-        let mut now = |known: &SocketRecord| match self.is_tcp {
+        let mut now = |known: &SocketRecord| match is_tcp {
             // What waits for the end of its time has no state of a connection.
             true => diag.again(known).ok()?.filter(|one| one.tcp_info.is_some()),
             false => {

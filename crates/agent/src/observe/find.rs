@@ -1,11 +1,12 @@
 //! Finds the connections that move data among those that are sought, and the threads that work for them.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use bitcost_model::record::{Role, TcpInfo, ThreadTime};
-use bitcost_probe::programs;
+use bitcost_probe::{programs, protocols};
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
 
 use super::Sought;
@@ -32,7 +33,6 @@ pub struct Held {
     pub(super) sockets: Vec<SocketRecord>,
     /// Connections that are sought and not read.
     pub(super) others: usize,
-    pub(super) is_tcp: bool,
     /// Whether this end sends most of the data, or receives them.
     pub role: Role,
     pub(super) process: Option<u32>,
@@ -54,66 +54,48 @@ impl Held {
         let before = (times(process), passed());
         std::thread::sleep(LOOK);
         let mut moving = moving(&first, sought.find(diag, SockDiag::connections)?);
-        let passed = passed().zip(before.1);
-        let passed = passed.map_or([0, 0], |(now, before)| {
-            [now[0] - before[0], now[1] - before[1]]
-        });
-        let are_idle = moving.iter().all(|(_, moved)| *moved == [0, 0]);
-        if are_idle && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]) {
-            let process = holder(sought, &datagrams);
-            let [received, sent] = passed;
-            // Of what never becomes a datagram again, nothing is received either.
-            let most = match passed == [0, 0] {
-                true => Role::Receiver,
-                false => most([sent, received]),
-            };
-            let held = Held::of(datagrams, role.unwrap_or(most), process, &before.0);
-            let is_tcp = false;
-            return Ok(Held { is_tcp, ..held });
-        }
-        if moving.is_empty() && process.is_none() {
+        let passed = since(passed(), before.1);
+        let sum = |of: usize| moving.iter().map(|(_, moved)| moved[of]).sum();
+        let moved = [sum(0), sum(1)];
+        let is_udp =
+            moved == [0, 0] && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]);
+        if !is_udp && moving.is_empty() && process.is_none() {
             return Err(
                 "no such connection is open in this network namespace; `ss -tn` lists those that are, --netns PID looks into another namespace, and of another host's addresses and ports something between may have made others (NAT)"
                     .into(),
             );
         }
-        let sum = |role: Role| moving.iter().map(|(_, moved)| moved[role as usize]).sum();
-        let most = most::<u64>([sum(Role::Sender), sum(Role::Receiver)]);
-        let is_named = role.is_some();
-        let role = role.unwrap_or(most);
-        let moved = |one: &(SocketRecord, [u64; 2])| one.1[role as usize];
-        moving.sort_by_key(|one| std::cmp::Reverse(moved(one)));
-        if !are_idle && !is_named {
-            moving.retain(|one| moved(one) > 0);
+        let most = match (is_udp, passed) {
+            // Of what never becomes a datagram again, nothing is received either.
+            (true, [0, 0]) => Role::Receiver,
+            (true, passed) => most(passed),
+            (false, _) => most(moved),
+        };
+        let end = role.unwrap_or(most);
+        moving.sort_by_key(|(_, moved)| Reverse(moved[end as usize]));
+        if moved != [0, 0] && role.is_none() {
+            moving.retain(|(_, moved)| moved[end as usize] > 0);
         }
-        let sockets: Vec<SocketRecord> = moving.into_iter().map(|(one, _)| one).collect();
-        let process = holder(sought, &sockets).or(process);
-        Ok(Held::of(sockets, role, process, &before.0))
+        let mut sockets = match is_udp {
+            true => datagrams,
+            false => moving.into_iter().map(|(one, _)| one).collect(),
+        };
+        let process = holder(sought, &sockets).or(process.filter(|_| !is_udp));
+        let others = sockets.len().saturating_sub(CONNECTIONS);
+        sockets.truncate(CONNECTIONS);
+        Ok(Held {
+            sockets,
+            others,
+            role: end,
+            process,
+            name: process.and_then(programs::name_of),
+            threads: working(&before.0, &times(process)),
+        })
     }
 
     /// The address and port of this end and of the other of each.
     pub fn connections(&self) -> impl Iterator<Item = [SocketAddr; 2]> {
         self.sockets.iter().map(|one| [one.local, one.peer])
-    }
-
-    /// The first of these sockets, with the threads of their program that worked since `before`.
-    fn of(
-        mut sockets: Vec<SocketRecord>,
-        role: Role,
-        process: Option<u32>,
-        before: &Threads,
-    ) -> Held {
-        let others = sockets.len().saturating_sub(CONNECTIONS);
-        sockets.truncate(CONNECTIONS);
-        Held {
-            sockets,
-            others,
-            is_tcp: true,
-            role,
-            process,
-            name: process.and_then(programs::name_of),
-            threads: working(before, &times(process)),
-        }
     }
 }
 
@@ -133,22 +115,29 @@ fn some(sought: &Sought, diag: &mut SockDiag) -> Result<(Vec<SocketRecord>, Opti
 
 /// The connections that are still there, with what they sent and received meanwhile.
 fn moving(before: &[SocketRecord], now: Vec<SocketRecord>) -> Vec<(SocketRecord, [u64; 2])> {
+    let before: HashMap<u64, [u64; 2]> = before.iter().map(so_far).collect();
     let moved = |one: SocketRecord| {
-        let was = before.iter().find(|was| was.cookie == one.cookie)?;
-        let (was, now) = (so_far(was), so_far(&one));
-        Some((
-            one,
-            [now[0].checked_sub(was[0])?, now[1].checked_sub(was[1])?],
-        ))
+        let (cookie, now) = so_far(&one);
+        let was = *before.get(&cookie)?;
+        // The kernel keeps no bytes of one that both ends have closed.
+        (now[0] >= was[0] && now[1] >= was[1]).then(|| (one, since(now, was)))
     };
     now.into_iter().filter_map(moved).collect()
 }
 
-/// Datagrams that this network namespace received and sent so far (`/proc/net/snmp`).
-fn passed() -> Option<[i64; 2]> {
-    let text = std::fs::read_to_string("/proc/thread-self/net/snmp").ok()?;
-    let all = bitcost_probe::protocols::parse(&text);
-    Some(["Udp.InDatagrams", "Udp.OutDatagrams"].map(|name| all.get(name).copied().unwrap_or(0)))
+/// How much two counters grew.
+pub(super) fn since(now: [u64; 2], before: [u64; 2]) -> [u64; 2] {
+    [0, 1].map(|of| now[of].saturating_sub(before[of]))
+}
+
+/// Datagrams that this network namespace sent and received so far.
+fn passed() -> [u64; 2] {
+    let all = protocols::now();
+    let names = [
+        ["Udp.OutDatagrams", "Udp6.OutDatagrams"],
+        ["Udp.InDatagrams", "Udp6.InDatagrams"],
+    ];
+    names.map(|names| names.iter().filter_map(|name| all.get(*name)).sum::<i64>() as u64)
 }
 
 /// The process that is sought, or that holds the first of these; absent where this user may not see it.
@@ -161,7 +150,7 @@ fn holder(sought: &Sought, all: &[SocketRecord]) -> Option<u32> {
 }
 
 /// The role of an end that sent and received so much: that of most of it.
-pub(super) fn most<N: PartialOrd>([sent, received]: [N; 2]) -> Role {
+pub(super) fn most([sent, received]: [u64; 2]) -> Role {
     match sent >= received {
         true => Role::Sender,
         false => Role::Receiver,
@@ -196,9 +185,10 @@ pub(super) fn moved(role: Role, info: &TcpInfo) -> Option<u64> {
     }
 }
 
-/// Bytes that a connection sent and received.
-pub(super) fn so_far(one: &SocketRecord) -> [u64; 2] {
+/// The number of a connection, with the bytes that it sent and received so far.
+pub(super) fn so_far(one: &SocketRecord) -> (u64, [u64; 2]) {
     let info = one.tcp_info.as_ref().map(|of| TcpInfo::of_bytes(of));
     let bytes = |role| info.as_ref().and_then(|info| moved(role, info));
-    [Role::Sender, Role::Receiver].map(|role| bytes(role).unwrap_or(0))
+    let both = [Role::Sender, Role::Receiver].map(|role| bytes(role).unwrap_or(0));
+    (one.cookie, both)
 }

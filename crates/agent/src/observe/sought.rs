@@ -17,25 +17,24 @@ use crate::refusal::Refusal;
 pub enum Sought {
     /// Those that a process holds.
     Process(u32),
-    /// Those from this end of this host to that of another one.
-    Between(End, End),
-    /// Those that have one of these ends, here or there.
-    With(Vec<End>),
-    /// Those that another host names: their end here and the other.
-    Named(Vec<[SocketAddr; 2]>),
+    /// Those with one of these pairs of ends: that here and the other.
+    Between(Vec<[End; 2]>),
 }
 
-/// An address, a port, or both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An address, a port, both, or any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct End {
     pub ip: Option<IpAddr>,
     pub port: Option<u16>,
 }
 
-impl End {
-    fn is(&self, address: SocketAddr) -> bool {
-        self.ip.is_none_or(|ip| ip.to_canonical() == address.ip())
-            && self.port.is_none_or(|port| port == address.port())
+impl From<SocketAddr> for End {
+    /// Of a socket of datagrams, which may have no address of its own, or no peer.
+    fn from(at: SocketAddr) -> End {
+        End {
+            ip: Some(at.ip()).filter(|ip| !ip.is_unspecified()),
+            port: Some(at.port()).filter(|port| *port != 0),
+        }
     }
 }
 
@@ -63,8 +62,8 @@ impl FromStr for Sought {
     /// Reads `LOCAL-PEER`, or one end.
     fn from_str(text: &str) -> Result<Sought, String> {
         match text.split_once('-') {
-            Some((local, peer)) => Ok(Sought::Between(local.parse()?, peer.parse()?)),
-            None => Ok(Sought::With(vec![text.parse()?])),
+            Some((local, peer)) => Ok(Sought::Between(vec![[local.parse()?, peer.parse()?]])),
+            None => Ok(Sought::with([text.parse()?])),
         }
     }
 }
@@ -73,6 +72,13 @@ impl FromStr for Sought {
 type List = fn(&mut SockDiag) -> Result<Vec<SocketRecord>, bitcost_sys::netlink::Error>;
 
 impl Sought {
+    /// Those that have one of these ends, here or there.
+    pub fn with(ends: impl IntoIterator<Item = End>) -> Sought {
+        let any = End::default();
+        let pairs = ends.into_iter().map(|end| [[end, any], [any, end]]);
+        Sought::Between(pairs.flatten().collect())
+    }
+
     pub(super) fn find(
         &self,
         diag: &mut SockDiag,
@@ -85,31 +91,26 @@ impl Sought {
                 let own = own.map_err(|error| unseen(*process, error.kind()))?;
                 all.retain(|one| own.contains(&one.inode));
             }
-            Sought::Between(local, peer) => {
-                all.retain(|one| local.is(one.local) && peer.is(one.peer));
-            }
-            Sought::With(ends) => all.retain(|one| {
-                let mut ends = ends.iter();
-                ends.any(|end| end.is(one.local) || end.is(one.peer))
-            }),
-            Sought::Named(named) => all.retain(|one| {
-                let mut named = named.iter();
-                named.any(|of| is_same([one.local, one.peer], of))
+            Sought::Between(pairs) => all.retain(|one| {
+                let mut pairs = pairs.iter();
+                pairs.any(|pair| is_between([one.local, one.peer], pair))
             }),
         }
         Ok(all)
     }
 }
 
-/// Whether a socket has these ends. A socket of datagrams may have no address of its own, or no peer.
-fn is_same(ends: [SocketAddr; 2], named: &[SocketAddr; 2]) -> bool {
-    let is_ip = |a: IpAddr, b: IpAddr| a == b || a.is_unspecified() || b.is_unspecified();
-    let is_port = |a: u16, b: u16| a == b || a == 0 || b == 0;
-    let mut pairs = ends.iter().zip(named);
-    let have_a_port = pairs
-        .clone()
-        .any(|(a, b)| a.port() == b.port() && a.port() != 0);
-    have_a_port && pairs.all(|(a, b)| is_ip(a.ip(), b.ip()) && is_port(a.port(), b.port()))
+/// Whether a socket has these ends. Where it has one of the ports, an address or a peer that it lacks may be any.
+fn is_between(ends: [SocketAddr; 2], pair: &[End; 2]) -> bool {
+    let mut both = ends.into_iter().zip(pair);
+    let has_port = |(at, end): (SocketAddr, &End)| at.port() != 0 && end.port == Some(at.port());
+    let has_port = both.clone().any(has_port);
+    both.all(|(at, end)| {
+        let is_ip =
+            |ip: IpAddr| ip.to_canonical() == at.ip() || has_port && at.ip().is_unspecified();
+        let is_port = |port| port == at.port() || has_port && at.port() == 0;
+        end.ip.is_none_or(is_ip) && end.port.is_none_or(is_port)
+    })
 }
 
 /// Why the files of a process are not seen.
@@ -157,8 +158,8 @@ mod tests {
     #[test]
     fn ends_of_another_host_are_those_of_a_socket() {
         let is = |ends: [&str; 2], named: [&str; 2]| {
-            let [ends, named] = [ends, named].map(|pair| pair.map(|end| end.parse().unwrap()));
-            is_same(ends, &named)
+            let of = |pair: [&str; 2]| pair.map(|end| end.parse::<SocketAddr>().unwrap());
+            is_between(of(ends), &of(named).map(End::from))
         };
         let named = ["10.0.0.2:443", "10.0.0.1:4000"];
         assert!(is(named, named));
@@ -182,10 +183,10 @@ mod tests {
             end(Some("10.0.0.1"), Some(4000)),
             end(Some("2001:db8::1"), Some(443)),
         ];
-        assert_eq!(both, Ok(Sought::Between(ends[0], ends[1])));
-        assert_eq!(":443".parse(), Ok(Sought::With(vec![end(None, Some(443))])));
+        assert_eq!(both, Ok(Sought::Between(vec![ends])));
+        assert_eq!(":443".parse(), Ok(Sought::with([end(None, Some(443))])));
         let address = end(Some("2001:db8::1"), None);
-        assert_eq!("2001:db8::1".parse(), Ok(Sought::With(vec![address])));
+        assert_eq!("2001:db8::1".parse(), Ok(Sought::with([address])));
         for wrong in ["", ":", ":70000", "localhost:80", "10.0.0.1-", "-"] {
             let refused = wrong.parse::<Sought>();
             assert!(refused.is_err_and(|why| why.contains("is no address")));

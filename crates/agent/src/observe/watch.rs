@@ -10,7 +10,7 @@ use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
 
 use super::Read;
-use super::find::{Held, Threads, most, so_far, working};
+use super::find::{Held, Threads, most, since, so_far, working};
 use super::sought::Sought;
 use crate::refusal::Refusal;
 
@@ -60,8 +60,7 @@ impl Watcher {
     pub fn read(&mut self) -> Result<usize, Refusal> {
         let at_ns = monotonic_ns();
         let all = self.sought.find(&mut self.diag, SockDiag::connections)?;
-        let so_far = all.iter().map(|one| (one.cookie, so_far(one)));
-        let so_far: HashMap<u64, [u64; 2]> = so_far.collect();
+        let so_far: HashMap<u64, [u64; 2]> = all.iter().map(so_far).collect();
         // What came since the first reading has moved all of it meanwhile.
         let first = self.readings.front().map_or(&so_far, |first| &first.so_far);
         let grown = |one: &SocketRecord| {
@@ -125,8 +124,7 @@ impl Watcher {
         let process = self.holders.get(&one.inode).copied().flatten();
         let held = Held {
             sockets: vec![one.clone()],
-            is_tcp: true,
-            role: most([now[0] - was[0], now[1] - was[1]]),
+            role: most(since(now, was)),
             process,
             name: process.and_then(|process| self.names.get(&process)?.clone()),
             ..Held::default()

@@ -52,8 +52,8 @@ fn sought(of: &Arguments) -> Sought {
     let end = |ip| End { ip, port: of.port };
     match (of.pid, &of.peer) {
         (Some(process), _) => Sought::Process(process),
-        (None, Some(all)) => Sought::With(all.iter().map(|ip| end(Some(*ip))).collect()),
-        (None, None) => Sought::With(vec![end(None)]),
+        (None, Some(all)) => Sought::with(all.iter().map(|ip| end(Some(*ip)))),
+        (None, None) => Sought::with([end(None)]),
     }
 }
 
