@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bitcost_model::record::{Role, TcpInfo, ThreadTime};
+use bitcost_probe::sockets::memory_of;
 use bitcost_probe::{programs, protocols};
 use bitcost_sys::netlink::{SockDiag, SocketRecord};
 
@@ -185,10 +186,13 @@ pub(super) fn moved(role: Role, info: &TcpInfo) -> Option<u64> {
     }
 }
 
-/// The number of a connection, with the bytes that it sent and received so far.
+/// The number of a connection, with the bytes that it sent and received so far; of a socket of datagrams, of which the kernel
+/// counts none, with those that it dropped.
 pub(super) fn so_far(one: &SocketRecord) -> (u64, [u64; 2]) {
     let info = one.tcp_info.as_ref().map(|of| TcpInfo::of_bytes(of));
     let bytes = |role| info.as_ref().and_then(|info| moved(role, info));
     let both = [Role::Sender, Role::Receiver].map(|role| bytes(role).unwrap_or(0));
-    (one.cookie, both)
+    let drops = one.memory.map_or(0, |of| memory_of(of).drops);
+    let dropped = [drops.into(), 0];
+    (one.cookie, info.as_ref().map_or(dropped, |_| both))
 }

@@ -69,7 +69,7 @@ impl FromStr for Sought {
 }
 
 /// A list of the kernel's.
-type List = fn(&mut SockDiag) -> Result<Vec<SocketRecord>, bitcost_sys::netlink::Error>;
+pub(super) type List = fn(&mut SockDiag) -> Result<Vec<SocketRecord>, bitcost_sys::netlink::Error>;
 
 impl Sought {
     /// Those that have one of these ends, here or there.

@@ -50,4 +50,4 @@ pub use tcp::Tcp;
 pub(crate) use tcp::WINDOW_OF_ROUTE;
 pub use transactions::{Restarts, Transactions};
 pub use warnings::Warning;
-pub use watched::{Watched, watched};
+pub use watched::{Listed, Watched, watched};

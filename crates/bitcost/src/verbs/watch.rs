@@ -1,4 +1,4 @@
-//! `bitcost watch`: the connections of a host that move data, and what limits each.
+//! `bitcost watch`: the connections of a host that move data, or its UDP sockets, and what limits each.
 
 mod panel;
 
@@ -18,6 +18,9 @@ use crate::output::{self, columns};
 
 #[derive(clap::Args)]
 pub struct Arguments {
+    /// List UDP sockets with their drops and buffers, instead of TCP connections that move data
+    #[arg(long)]
+    udp: bool,
     /// Print one list of what was read in the time of -t, instead of one a second of the last ten
     #[arg(long)]
     once: bool,
@@ -61,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(process) = arguments.netns.or(arguments.pid) {
         enter_network_of(process)?;
     }
-    let mut watcher = Watcher::open(sought(arguments))?;
+    let mut watcher = Watcher::open(sought(arguments), arguments.udp)?;
     let is_terminal = stdin().is_terminal() && stdout().is_terminal();
     if is_terminal && !arguments.once && !arguments.json {
         return panel::show(watcher);
@@ -75,10 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let rest = watcher.read()?;
         let is_last = arguments.once && reading == Watcher::STEPS;
         if is_last || !arguments.once && reading > 0 {
-            let all = watched(watcher.busiest());
+            let listed = watched(watcher.busiest(), rest, watcher.datagrams());
             output::line(&match arguments.json {
-                true => serde_json::json!({ "connections": all, "others": rest }).to_string(),
-                false => text(&watched_blocks(&all, rest), columns().unwrap_or(u16::MAX)),
+                true => serde_json::json!(listed).to_string(),
+                false => text(&watched_blocks(&listed), columns().unwrap_or(u16::MAX)),
             })?;
         }
         if is_last {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 bitcost_testkit::trials! {
     Host: program_that_offers_little_is_named_and_its_log_is_an_execution, small_write_after_another_is_held_back, reader_that_does_not_read_is_named, both_ends_are_read_where_the_other_is_named, idle_connection_moves_nothing, connection_that_ends_is_read_until_then, what_is_not_there_is_an_error, watched_connection_has_its_program_and_limiter, connections_are_listed_each_second;
-    PrivateNetwork: process_is_read_in_its_network_namespace, what_the_other_host_lacks_is_said;
+    PrivateNetwork: overloaded_udp_receiver_is_named, process_is_read_in_its_network_namespace, what_the_other_host_lacks_is_said;
 }
 
 /// Connects two threads of this process, which work until they are dropped.
@@ -254,6 +254,32 @@ fn watched_connection_has_its_program_and_limiter() {
         ends.iter().any(|end| one["connections"][0][0] == **end)
     };
     assert!(senders(&of_process).len() == 1 && !of_process.iter().any(|one| is_idle(&one)));
+}
+
+fn overloaded_udp_receiver_is_named() {
+    let [receiver, sender] = [0, 1].map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port"));
+    let address = receiver.local_addr().expect("its address");
+    let is_over: &'static AtomicBool = Box::leak(Box::default());
+    thread::spawn(move || {
+        while !is_over.load(Ordering::Relaxed) {
+            let _ = sender.send_to(&[0; 1000], address);
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let [own, port] = [std::process::id().to_string(), address.port().to_string()];
+    for [name, value] in [["--pid", &own], ["--port", &port], ["--peer", "127.0.0.1"]] {
+        // That which drops most is the first.
+        let one = &watched(&["--udp", name, value])[0];
+        assert_eq!(one["connections"][0][0], address.to_string());
+        assert_eq!(one["pid"].to_string(), own);
+        assert_eq!(one["limiter"], "udp_receive_buffer");
+        assert!(one["drops_per_second"].as_f64() > Some(100.0), "{one}");
+        assert!(one["unread_kib"].as_f64() > Some(100.0), "{one}");
+    }
+    let bench = Bench::new();
+    let shown = bench.bitcost(&["watch", "--udp", "--once", "-t", "1s"]);
+    shown.with_code(0).assert_prints("RcvbufErrors");
+    is_over.store(true, Ordering::Relaxed);
 }
 
 fn connections_are_listed_each_second() {

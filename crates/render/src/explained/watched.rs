@@ -1,61 +1,95 @@
-//! Connections that are watched, a line of each.
+//! Connections, or sockets of datagrams, that are watched, a line of each.
 
-use bitcost_analysis::explain::Watched;
+use bitcost_analysis::explain::{Listed, Watched};
 use bitcost_model::record::Role;
 use bitcost_model::units::{counted, plain};
 
 use crate::block::Block;
 use crate::lines::Lines;
 
-/// The columns of the list.
-const COLUMNS: &str = "program|peer|Mbit/s|µs/KiB|retrans %|RTT ms|limited by";
+/// Headings; below is a figure, with the key that sorts by it, or words, with their part of the width that figures leave.
+type Columns = &'static [(&'static str, &'static str, u16)];
 
-/// Their headings.
-pub fn headings() -> impl Iterator<Item = &'static str> {
-    COLUMNS.split('|')
-}
+const TCP: Columns = &[
+    ("program", "", 12),
+    ("peer", "", 17),
+    ("Mbit/s", "m", 0),
+    ("µs/KiB", "c", 0),
+    ("retrans %", "r", 0),
+    ("RTT ms", "t", 0),
+    ("limited by", "", 18),
+];
 
-/// The figures of a connection, which are the columns after the first two.
-pub fn figures(of: &Watched) -> [Option<f64>; 4] {
-    [
-        of.throughput_mbps,
-        of.cpu_us_per_kib,
-        of.retransmitted_pct,
-        of.rtt_ms,
-    ]
+const UDP: Columns = &[
+    ("program", "", 12),
+    ("socket", "", 17),
+    ("drops/s", "d", 0),
+    ("in KiB", "i", 0),
+    ("of KiB", "b", 0),
+    ("out KiB", "o", 0),
+    ("CPU %", "c", 0),
+    ("limited by", "", 14),
+];
+
+/// The columns of a list.
+pub fn columns_of(listed: &Listed) -> Columns {
+    listed.datagrams.as_ref().map_or(TCP, |_| UDP)
 }
 
 /// The words of a connection in these columns.
 pub fn watched_row(of: &Watched) -> Vec<String> {
     let program = of.program.name.as_deref().unwrap_or("-").to_owned();
     let pid = of.program.pid.map(|pid| format!("/{pid}"));
-    let direction = match of.role {
-        Role::Sender => "→",
-        Role::Receiver => "←",
-    };
-    let peers = of.program.connections.iter();
-    let peers = peers.map(|[_, peer]| format!("{direction} {peer}"));
-    let figures = figures(of).map(|value| value.map_or_else(|| "-".to_owned(), plain));
-    let mut row = vec![program + &pid.unwrap_or_default(), peers.collect()];
+    let ends = of.program.connections.iter();
+    let ends = ends.map(|[local, peer]| match of.role {
+        Some(Role::Sender) => format!("→ {peer}"),
+        Some(Role::Receiver) => format!("← {peer}"),
+        // It has no peer.
+        None if peer.ends_with(":0") => local.clone(),
+        None => format!("{local}-{peer}"),
+    });
+    let figures = of.figures.iter();
+    let figures = figures.map(|(_, value)| value.map_or_else(|| "-".to_owned(), plain));
+    let mut row = vec![program + &pid.unwrap_or_default(), ends.collect()];
     row.extend(figures);
-    row.push(of.verdict.limiter().to_string());
+    let has_no_drops = of.role.is_none() && of.figures[0].1 == Some(0.0);
+    row.push(match has_no_drops {
+        true => "-".to_owned(),
+        false => of.verdict.limiter().to_string(),
+    });
     row
 }
 
-/// How many there are, how many others, and what is not seen of them.
-pub fn watched_words(all: &[Watched], rest: usize) -> String {
-    let moving = counted(all.len(), "connection");
+/// How many there are, how many others, and what is not seen of them; of datagrams those of the network namespace.
+pub fn watched_words(listed: &Listed) -> String {
+    let all = &listed.connections;
     let unseen = match all.iter().filter(|of| of.program.pid.is_none()).count() {
         0 => String::new(),
         count => format!(", {count} of them of programs that are not seen (root sees all)"),
     };
-    format!("{moving} with data{unseen}; {rest} with less data or none")
+    let Some(datagrams) = &listed.datagrams else {
+        let moving = counted(all.len(), "connection");
+        return format!(
+            "{moving} with data{unseen}; {} with less data or none",
+            listed.others
+        );
+    };
+    let datagrams = datagrams.iter();
+    let datagrams = datagrams.map(|(name, each)| format!("{name} {}", plain(*each)));
+    format!(
+        "{}{unseen}; {} others; each second in the network namespace: {}",
+        counted(all.len(), "UDP socket"),
+        listed.others,
+        datagrams.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// A table of these, and how many others there are.
-pub fn watched_blocks(all: &[Watched], rest: usize) -> Vec<Block> {
-    let lines = Lines::new(headings(), all.iter().map(watched_row));
-    let table = Some(Block::Table(String::new(), lines)).filter(|_| !all.is_empty());
-    let words = Block::words(watched_words(all, rest));
+pub fn watched_blocks(listed: &Listed) -> Vec<Block> {
+    let headings = columns_of(listed).iter().map(|(heading, ..)| *heading);
+    let lines = Lines::new(headings, listed.connections.iter().map(watched_row));
+    let table = Block::Table(String::new(), lines);
+    let table = Some(table).filter(|_| !listed.connections.is_empty());
+    let words = Block::words(watched_words(listed));
     table.into_iter().chain([words]).collect()
 }

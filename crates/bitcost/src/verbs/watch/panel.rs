@@ -7,16 +7,17 @@ use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
 use bitcost_agent::{Held, Sought, Watcher, observe};
-use bitcost_analysis::explain::{Watched, watched};
+use bitcost_analysis::explain::{Listed, Watched, watched};
 use bitcost_execute::Connection;
+use bitcost_model::record::Role;
 use bitcost_model::{harmless, harmless_page};
 use bitcost_render::block::{Block, text};
 use bitcost_render::explained::{
-    evidence_blocks, explanation_blocks, figures, headings, watched_row, watched_words,
+    columns_of, evidence_blocks, explanation_blocks, watched_row, watched_words,
 };
 use bitcost_sys::process::wait_readable;
 use ratatui::crossterm::{cursor::Show, execute};
-use ratatui::layout::Constraint::{self, Fill, Length};
+use ratatui::layout::Constraint::{Fill, Length};
 use ratatui::layout::Layout;
 use ratatui::style::{Style, Stylize};
 use ratatui::text::Line;
@@ -42,26 +43,6 @@ const DOWN: &str = "\u{1b}[B";
 const ESCAPE: &str = "\u{1b}";
 const INTERRUPT: &str = "\u{3}";
 
-/// The keys that sort by figures.
-const SORTS: [&str; 4] = ["m", "c", "r", "t"];
-
-/// What is said of keys below the list, and below a connection in depth.
-const KEYS: [&str; 2] = [
-    "q quit | ↑↓ Enter explain | sort by m Mbit/s, c µs/KiB, r retrans %, t RTT ms",
-    "q quit | Esc back | ↑↓ scroll",
-];
-
-/// Figures are as wide as their headings; words share what is left in these parts.
-const WIDTHS: [Constraint; 7] = [
-    Fill(12),
-    Fill(17),
-    Length(6),
-    Length(6),
-    Length(9),
-    Length(6),
-    Fill(18),
-];
-
 /// Shows the connections until the user leaves; the terminal is then as it was.
 pub fn show(watcher: Watcher) -> Result<(), Failure> {
     let stop = stop_on(&[SIGINT, SIGTERM, SIGHUP])?;
@@ -69,8 +50,8 @@ pub fn show(watcher: Watcher) -> Result<(), Failure> {
         // Dropped, it would panic where the terminal is gone.
         let mut terminal = ManuallyDrop::new(terminal);
         let mut panel = Panel {
+            listed: watched(Vec::new(), 0, watcher.datagrams()),
             watcher,
-            all: Vec::new(),
             status: "reading the first second".to_owned(),
             order: 0,
             chosen: None,
@@ -92,7 +73,7 @@ fn undrawn(error: io::Error) -> Failure {
 
 struct Panel {
     watcher: Watcher,
-    all: Vec<Watched>,
+    listed: Listed,
     /// How many connections there are, and what is not seen of them.
     status: String,
     /// The figure that the list is sorted by.
@@ -113,8 +94,8 @@ impl Panel {
             if next <= Instant::now() {
                 next = Instant::now() + STEP;
                 let rest = self.watcher.read()?;
-                self.all = watched(self.watcher.busiest());
-                self.status = watched_words(&self.all, rest);
+                self.listed = watched(self.watcher.busiest(), rest, self.watcher.datagrams());
+                self.status = watched_words(&self.listed);
                 self.sort();
                 self.choose(self.place());
             }
@@ -137,7 +118,7 @@ impl Panel {
             (UP, None) => self.choose(self.place().map(|place| place.saturating_sub(1))),
             ("\r", None) => self.explain(),
             (key, None) => {
-                let order = SORTS.iter().position(|of| *of == key);
+                let order = self.sorts().position(|(_, of)| of == key);
                 self.order = order.unwrap_or(self.order);
                 self.sort();
             }
@@ -157,32 +138,49 @@ impl Panel {
         self.above = 0;
     }
 
+    /// The headings of figures, with the keys that sort by them.
+    fn sorts(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        let columns = columns_of(&self.listed).iter();
+        let columns = columns.filter(|(_, key, _)| !key.is_empty());
+        columns.map(|(heading, key, _)| (*heading, *key))
+    }
+
     /// The largest figures first.
     fn sort(&mut self) {
-        let size = |of: &Watched| figures(of)[self.order].unwrap_or(-1.0);
-        self.all
-            .sort_by(|one, other| size(other).total_cmp(&size(one)));
+        let size = |of: &Watched| of.figures[self.order].1.unwrap_or(-1.0);
+        let all = &mut self.listed.connections;
+        all.sort_by(|one, other| size(other).total_cmp(&size(one)));
     }
 
     /// Where the chosen connection is in the list.
     fn place(&self) -> Option<usize> {
         let ends = &self.chosen.as_ref()?.program.connections;
-        let mut all = self.all.iter();
+        let mut all = self.listed.connections.iter();
         all.position(|of| of.program.connections == *ends)
     }
 
     /// Chooses a place of the list; the first where that connection is not there any more, but for one in depth.
     fn choose(&mut self, place: Option<usize>) {
         if place.is_some() || self.depth.is_none() {
-            let place = place.unwrap_or(0).min(self.all.len().saturating_sub(1));
-            self.chosen = self.all.get(place).cloned();
+            let all = &self.listed.connections;
+            let place = place.unwrap_or(0).min(all.len().saturating_sub(1));
+            self.chosen = all.get(place).cloned();
         }
     }
 
     fn draw(&mut self, frame: &mut Frame) {
         // Whole, since columns may be too narrow for it.
         let chosen = self.chosen.as_ref().map(|of| watched_row(of).join(" "));
-        let keys = KEYS[usize::from(self.depth.is_some())].to_owned();
+        let sorts = self
+            .sorts()
+            .map(|(heading, key)| format!("{key} {heading}"));
+        let keys = match self.depth {
+            Some(_) => "q quit | Esc back | ↑↓ scroll".to_owned(),
+            None => {
+                let sorts: Vec<String> = sorts.collect();
+                format!("q quit | ↑↓ Enter explain | sort by {}", sorts.join(", "))
+            }
+        };
         let foot = chosen.into_iter().chain([self.status.clone(), keys]);
         let foot: Vec<Block> = foot.map(Block::words).collect();
         let foot = harmless_page(&text(&foot, frame.area().width));
@@ -208,14 +206,22 @@ impl Panel {
     }
 
     fn table(&self) -> Table<'static> {
-        let cell = |(place, words): (usize, String)| match WIDTHS[place] {
-            Length(_) => Line::from(words).right_aligned(),
+        let columns = columns_of(&self.listed);
+        let cell = |(words, (.., parts)): (String, &(_, _, u16))| match parts {
+            0 => Line::from(words).right_aligned(),
             _ => Line::from(harmless(&words)),
         };
-        let row = |words: Vec<String>| Row::new(words.into_iter().enumerate().map(cell));
-        let rows = self.all.iter().map(|of| row(watched_row(of)));
-        Table::new(rows, WIDTHS)
-            .header(row(headings().map(str::to_owned).collect()).bold())
+        let row = |words: Vec<String>| Row::new(words.into_iter().zip(columns).map(cell));
+        // Figures are as wide as their headings.
+        let width = |(heading, _, parts): &(&str, _, u16)| match parts {
+            0 => Length(heading.chars().count() as u16),
+            parts => Fill(*parts),
+        };
+        let headings = columns.iter().map(|(heading, ..)| (*heading).to_owned());
+        let rows = self.listed.connections.iter();
+        let rows = rows.map(|of| row(watched_row(of)));
+        Table::new(rows, columns.iter().map(width))
+            .header(row(headings.collect()).bold())
             .row_highlight_style(Style::new().reversed())
     }
 }
@@ -238,7 +244,9 @@ fn typed(next: Instant) -> io::Result<String> {
 fn explained(of: &Watched) -> Result<Vec<Block>, String> {
     let ends = of.program.connections.iter().map(|ends| ends.join("-"));
     let sought: Sought = ends.collect::<String>().parse()?;
-    let held = Held::find(&sought, Some(of.role));
+    // Of a socket that drops, what it receives.
+    let drops = of.figures[0].1.filter(|drops| *drops > 0.0);
+    let held = Held::find(&sought, of.role.or(drops.map(|_| Role::Receiver)));
     let read = held.and_then(|held| observe(&held, READ, &|| false));
     let (record, host) = read.map_err(|refusal| refusal.reason)?;
     let found = Connection { record, host }.execution(None, None, Vec::new());
