@@ -26,6 +26,9 @@ const CONNECT: Duration = Duration::from_secs(4);
 /// after the end of the test.
 const DRAIN: Duration = Duration::from_millis(300);
 
+/// How long a server is waited for to close a test that has ended, before which it refuses the next one.
+const CLOSES: Duration = Duration::from_secs(1);
+
 /// Tells the controller that this agent lives, while the server does not answer.
 pub type Alive<'a> = &'a mut dyn FnMut();
 
@@ -141,6 +144,7 @@ impl Test {
         let results = Results::read(&results).map_err(|why| self.no_server(&why.0))?;
         self.expect(state::DISPLAY_RESULTS, alive)?;
         let _ = self.control.send_state(state::IPERF_DONE);
+        let _ = wait_readable(self.control.stream.as_fd(), CLOSES);
         self.is_over = true;
         let parts = &self.prepare.parts;
         let is_timed =
