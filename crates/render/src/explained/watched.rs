@@ -24,9 +24,9 @@ const UDP: Columns = &[
     ("program", "", 12),
     ("socket", "", 17),
     ("drops/s", "d", 0),
-    ("in KiB", "i", 0),
-    ("of KiB", "b", 0),
-    ("out KiB", "o", 0),
+    ("Recv-Q", "r", 0),
+    ("rcvbuf", "b", 0),
+    ("Send-Q", "s", 0),
     ("CPU %", "c", 0),
     ("limited by", "", 14),
 ];
@@ -77,7 +77,7 @@ pub fn watched_words(listed: &Listed) -> String {
     let datagrams = datagrams.iter();
     let datagrams = datagrams.map(|(name, each)| format!("{name} {}", plain(*each)));
     format!(
-        "{}{unseen}; {} others; each second in the network namespace: {}",
+        "{}{unseen}, queues and buffers in KiB; {} others; each second in the network namespace: {}",
         counted(all.len(), "UDP socket"),
         listed.others,
         datagrams.collect::<Vec<_>>().join(", ")
