@@ -269,7 +269,7 @@ impl World {
     pub fn start_asking(&self, asked: &[&str]) -> Result<Child, String> {
         let program = self.program.to_string_lossy();
         let run = format!(
-            "test tcp --no-log -t 300ms -O 50ms -b 20M --receiver ssh:far --receiver-address {} --remote-program",
+            "test tcp --no-log -t 300ms -O 50ms -b 20M --outage-timeout 5s --receiver ssh:far --receiver-address {} --remote-program",
             Side::Far.address()
         );
         let run: Vec<&str> = run.split(' ').chain([&*program]).collect();
