@@ -3,12 +3,9 @@
 
 use crate::counters::SoftirqTime;
 
-/// The least number of soft interrupts that give a mean of one kind on one CPU; with fewer the mean
-/// is that of the kind on all CPUs, or of all.
+/// The least number of timed soft interrupts that give a mean: of one kind on one CPU, otherwise of the kind on all CPUs,
+/// otherwise of all.
 const ENOUGH: u64 = 10;
-
-/// The least number of timed soft interrupts of a window.
-const ENOUGH_IN_ALL: u64 = 30;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timed {
@@ -20,7 +17,7 @@ pub struct Timed {
 /// The time of those of a window's soft interrupts that are meant; absent where too few of all were
 /// timed.
 pub fn timed(all: &[SoftirqTime], is_meant: impl Fn(&SoftirqTime) -> bool) -> Option<Timed> {
-    if sum(all.iter()).timed < ENOUGH_IN_ALL {
+    if sum(all.iter()).timed < ENOUGH {
         return None;
     }
     let mut meant = Timed::default();

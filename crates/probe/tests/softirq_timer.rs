@@ -9,7 +9,7 @@ use bitcost_probe::softirq_timer::SoftirqTimer;
 use bitcost_sys::bpf::{Instruction, Program};
 use bitcost_sys::thread::{allowed_cpus, pin_to};
 
-/// The time after which a load must have been timed: pauses between slots are at most 0.3 s.
+/// The time after which a load must have been timed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn main() {
@@ -75,7 +75,8 @@ fn known_load_is_counted_and_timed() {
     let wall_ns = began.elapsed().as_nanos() as u64;
     let (was, is) = (received(&before), received(&last));
     assert!(is.count - was.count >= sent, "{sent}: {was:?} {is:?}");
-    assert!(is.timed - was.timed < is.count - was.count);
+    let share = (is.timed - was.timed) as f64 / (is.count - was.count) as f64;
+    assert!((0.9..1.1).contains(&(7.0 * share)), "{share}");
     assert!(is.sum_ns > was.sum_ns && is.sum_ns - was.sum_ns < wall_ns);
     // The sum of squares is that of the same times: at least the square of their sum ÷ their
     // number.
@@ -87,29 +88,20 @@ fn known_load_is_counted_and_timed() {
     assert!(sum / timed * (is.count - was.count) as f64 <= wall_ns as f64);
 }
 
-/// The descriptors of this process that belong to BPF, and the number of its threads.
-fn held() -> (usize, usize) {
+/// The descriptors of this process that belong to BPF.
+fn held() -> usize {
     let descriptors = fs::read_dir("/proc/self/fd").unwrap();
     let paths = descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
     let of_bpf = paths.filter(|path| path.to_string_lossy().contains("bpf"));
-    let threads = fs::read_dir("/proc/self/task").unwrap();
-    (of_bpf.count(), threads.count())
+    of_bpf.count()
 }
 
 fn nothing_is_attached_afterwards() {
-    let before = held();
-    assert_eq!(before.0, 0);
+    assert_eq!(held(), 0);
     let (timer, _) = timer();
-    let during = held();
-    assert!(during.0 >= 4, "a map and three programs: {during:?}");
-    assert_eq!(during.1, before.1 + 1);
+    assert!(held() >= 4, "a map and three programs: {}", held());
     drop(timer);
-    // A thread that was joined stays in the list for a moment.
-    let deadline = Instant::now() + PATIENCE;
-    while held() != before {
-        assert!(Instant::now() < deadline, "{:?} {before:?}", held());
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    assert_eq!(held(), 0);
 }
 
 fn cpu_that_does_not_exist_is_refused() {

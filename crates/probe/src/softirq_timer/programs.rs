@@ -7,47 +7,50 @@
 
 use std::io;
 
-use bitcost_sys::bpf::{Array, Instruction, Program};
+use bitcost_sys::bpf::{Array, Attached, Instruction, Program};
 
 /// The elements of a CPU: more than the kernel has kinds of soft interrupts (10,
 /// linux/interrupt.h).
 const KINDS: u32 = 16;
-/// Times of 2^24 ns, 16.8 ms, and more are left out: their start is of an earlier slot.
-const LONGEST_BITS: i32 = 24;
+/// One of so many of a kind on a CPU is timed: a prime, so that what recurs in small numbers is not seen at one place alone.
+const ONE_OF: i32 = 7;
 
 #[derive(Clone, Copy)]
 enum Word {
-    /// The first reading of the clock at the start, in ns.
+    /// The first reading of the clock at the start, in ns; 0: this one is not timed.
     First,
-    /// The start, later than it was by what the programs take, in ns; 0: none is to be timed.
+    /// The start, later than it was by what the programs take, in ns; 0: this one is not timed.
     Start,
     Timed,
     /// The sum of their times, in ns.
     Sum,
     /// The sum of the squares of their times, in ns².
     Squares,
+    /// All that began.
+    Begun,
 }
 
 #[derive(Debug)]
 pub(super) struct Programs {
     times: Array,
-    /// Runs first at the start.
-    pub first: Program,
-    /// Runs after it.
-    pub start: Program,
-    /// Runs at the end.
-    pub end: Program,
+    _attached: [Attached; 3],
 }
 
 impl Programs {
-    /// Loads the programs, for CPUs up to this number.
-    pub fn load(cpu_max: u32) -> io::Result<Programs> {
+    /// Attaches the programs, for CPUs up to this number.
+    pub fn attach(cpu_max: u32) -> io::Result<Programs> {
         let times = Array::new(cpu_max.saturating_add(1).saturating_mul(KINDS))?;
+        let attach =
+            |body: &[Step], at| Program::load(&on_element(times.number(), body))?.attach(at);
+        // Those at one trace point run in the order in which they are attached.
+        let attached = [
+            attach(&end_of_one(), c"softirq_exit")?,
+            attach(&first(), c"softirq_entry")?,
+            attach(START, c"softirq_entry")?,
+        ];
         Ok(Programs {
-            first: Program::load(&on_element(times.number(), FIRST))?,
-            start: Program::load(&on_element(times.number(), START))?,
-            end: Program::load(&on_element(times.number(), &end_of_one()))?,
             times,
+            _attached: attached,
         })
     }
 
@@ -71,7 +74,7 @@ const FRAME: u8 = 10;
 const ADD: u8 = 0x07;
 const SUBTRACT: u8 = 0x17;
 const MULTIPLY: u8 = 0x27;
-const SHIFT_RIGHT: u8 = 0x77;
+const MODULO: u8 = 0x97;
 const MOVE: u8 = 0xb7;
 const OF_REGISTER: u8 = 0x08;
 
@@ -162,7 +165,18 @@ fn on_element(map: i32, body: &[Step]) -> Vec<Instruction> {
     made.collect()
 }
 
-const FIRST: &[Step] = &[call(MONOTONIC), store(Word::First, R0)];
+/// Chooses the soft interrupts that are timed, and notes the first reading.
+fn first() -> Vec<Step> {
+    let mut steps = vec![number(MOVE, R7, 1)];
+    steps.extend(add(Word::Begun, R7));
+    steps.extend([
+        number(MODULO, R1, ONE_OF),
+        end(END_UNLESS_ZERO, R1),
+        call(MONOTONIC),
+        store(Word::First, R0),
+    ]);
+    steps
+}
 
 /// Notes the start: the second reading, and as much again as has passed since the first.
 const START: &[Step] = &[
@@ -172,25 +186,21 @@ const START: &[Step] = &[
     register(ADD, R0, R0),
     register(SUBTRACT, R0, R7),
     store(Word::Start, R0),
+    number(MOVE, R0, 0),
+    store(Word::First, R0),
 ];
 
 /// Adds the time of the soft interrupt, if its start was noted.
 fn end_of_one() -> Vec<Step> {
-    let noted = [
+    let mut steps = vec![
         load(R7, Word::Start),
         end(END_IF_ZERO, R7),
         call(MONOTONIC),
         register(SUBTRACT, R0, R7),
         number(MOVE, R7, 0),
         store(Word::Start, R7),
-    ];
-    let short = [
-        register(MOVE, R1, R0),
-        number(SHIFT_RIGHT, R1, LONGEST_BITS),
-        end(END_UNLESS_ZERO, R1),
         number(MOVE, R7, 1),
     ];
-    let mut steps = [&noted[..], &short[..]].concat();
     steps.extend(add(Word::Timed, R7));
     steps.extend(add(Word::Sum, R0));
     steps.push(register(MULTIPLY, R0, R0));
@@ -229,7 +239,7 @@ mod tests {
         let others = [
             (register(SUBTRACT, R0, R7), (0x1f, 0, 7, 0, 0)),
             (register(MULTIPLY, R0, R0), (0x2f, 0, 0, 0, 0)),
-            (number(SHIFT_RIGHT, R1, 24), (0x77, 1, 0, 0, 24)),
+            (number(MODULO, R1, 7), (0x97, 1, 0, 0, 7)),
             (load(R7, Word::Timed), (0x79, 7, 6, 16, 0)),
             (store(Word::Start, R0), (0x7b, 6, 0, 8, 0)),
         ];
