@@ -272,10 +272,10 @@ fn answer(
         ToAgent::Idle { length_ms } => {
             refused(measuring::idle(length_ms, output.clone()), output);
         }
-        ToAgent::Constants { cpus } => {
+        ToAgent::Constants { cpu } => {
             // A prepared run would compete with the measurement.
             *run = None;
-            refused(measuring::constants(cpus, output.clone()), output);
+            refused(measuring::constants(cpu, output.clone()), output);
         }
         ToAgent::TryProfile => {
             reply(profile::check().map(|()| FromAgent::Profilable), output);

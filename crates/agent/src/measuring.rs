@@ -21,9 +21,6 @@ const SETTLING: Duration = Duration::from_millis(20);
 /// The longest measurement of the idle host, in milliseconds: the limit of `--set idle_baseline_s=VALUE`.
 const IDLE_MAX_MS: u32 = 3_600_000;
 
-/// The most CPUs on which constants are measured.
-const CPUS_MOST: usize = 2;
-
 /// Measures the state of this host's CPUs while bitcost is idle.
 pub fn idle(length_ms: u32, output: Output) -> Result<(), Refusal> {
     if length_ms > IDLE_MAX_MS {
@@ -63,15 +60,9 @@ pub fn observed(sought: Sought, role: Role, length_ms: u32, output: Output) -> R
 }
 
 /// Measures the constants of this host.
-pub fn constants(cpus: Vec<u32>, output: Output) -> Result<(), Refusal> {
-    if cpus.len() > CPUS_MOST {
-        return Err(Refusal::from(format!(
-            "measure the host's constants on {} CPUs: at most {CPUS_MOST} are allowed",
-            cpus.len()
-        )));
-    }
+pub fn constants(cpu: Option<u32>, output: Output) -> Result<(), Refusal> {
     start("the host's constants", output, move || {
-        FromAgent::Constants(Box::new(bitcost_probe::constants::measure(&cpus)))
+        FromAgent::Constants(Box::new(bitcost_probe::constants::measure(cpu)))
     })
 }
 

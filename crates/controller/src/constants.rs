@@ -13,7 +13,7 @@ use crate::pair::{Pair, pick};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Measures one machine after the other, so that nothing else runs meanwhile: once where both
-/// endpoints are on one machine, then on the CPUs of their traffic. A machine that cannot be
+/// endpoints are on one machine. A machine that cannot be
 /// measured is in the result, with its reason.
 pub fn measured(
     pair: &mut Pair,
@@ -42,14 +42,8 @@ pub fn measured(
 
 /// The constants of the machine of these endpoints, measured by the agent of the first.
 fn of_machine(pair: &mut Pair, roles: &[Role]) -> Result<HostConstants, RunError> {
-    let mut cpus = Vec::new();
-    if roles.len() > 1 {
-        for role in roles {
-            let first = pair.endpoint(*role).cpus.first().copied();
-            cpus.extend(first.filter(|cpu| !cpus.contains(cpu)));
-        }
-    }
-    pair.send(roles[0], &ToAgent::Constants { cpus });
+    let cpu = pair.endpoint(roles[0]).cpus.first().copied();
+    pair.send(roles[0], &ToAgent::Constants { cpu });
     let what = "the constants of its host";
     let pick = pick!(FromAgent::Constants(constants) => *constants);
     let constants = pair.wait(roles[0], PATIENCE, what, pick)?;

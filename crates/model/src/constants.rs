@@ -1,5 +1,5 @@
-//! Host constants: what a wake-up and copying a KiB cost on a machine, measured before the runs of an
-//! execution.
+//! Host constants: what copying a KiB and a packet cost on a machine, measured before the runs of an execution; and what
+//! data cannot cost less than by them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,21 +10,12 @@ use crate::record::Role;
 /// The constants of a host, each the median of its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostConstants {
-    /// Waking a thread on another CPU; absent where there is no other CPU, or it cannot be measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wake_up: Option<WakeUp>,
     /// Copying a KiB from one cached buffer to another, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_kib_ns: Option<f64>,
-}
-
-/// The cost of waking a thread on another CPU: the lesser of those on an idle and on a busy CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WakeUp {
-    /// CPU time of the call that wakes, in ns.
-    pub call_ns: f64,
-    /// From the start of the call until the woken thread runs, in ns.
-    pub run_ns: f64,
+    /// Sending a packet of one byte through the host's own stack and receiving it, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_ns: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,8 +32,7 @@ pub struct MachineConstants {
 impl HostConstants {
     /// Checks what another host reports.
     pub fn check(&self) -> Result<(), Unavailable> {
-        let of_wake_up = self.wake_up.map(|wake| [wake.call_ns, wake.run_ns]);
-        let mut times = of_wake_up.into_iter().flatten().chain(self.copy_kib_ns);
+        let mut times = self.copy_kib_ns.into_iter().chain(self.packet_ns);
         match times.all(|ns| (0.0..1e12).contains(&ns)) {
             true => Ok(()),
             false => Err(Unavailable(
@@ -52,17 +42,28 @@ impl HostConstants {
     }
 }
 
+/// The most data that one packet carries through a stack, in KiB: what segmentation offloads leave whole.
+const PACKET_KIB: f64 = 64.0;
+
+/// What a KiB cannot cost less than at both ends together where each of its bytes is copied at each end, in µs: two copies, and
+/// a packet for each 64 KiB. Absent where a machine lacks a constant.
+pub fn floor_us_per_kib(machines: &[MachineConstants]) -> Option<f64> {
+    let of = |machine: &MachineConstants| {
+        let host = machine.host?;
+        Some(2.0 * host.copy_kib_ns? + host.packet_ns? / PACKET_KIB)
+    };
+    let each: Vec<f64> = machines.iter().map(of).collect::<Option<_>>()?;
+    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64 / 1000.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn constants_of_another_host_are_checked() {
-        let of = |call_ns, copy_kib_ns| HostConstants {
-            wake_up: Some(WakeUp {
-                call_ns,
-                run_ns: 3000.0,
-            }),
+        let of = |packet_ns, copy_kib_ns| HostConstants {
+            packet_ns: Some(packet_ns),
             copy_kib_ns,
         };
         assert_eq!(of(1000.0, Some(50.0)).check(), Ok(()));
@@ -70,5 +71,21 @@ mod tests {
         for wrong in [of(-1.0, None), of(f64::NAN, None), of(1.0, Some(1e13))] {
             assert!(wrong.check().is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn floor_is_two_copies_and_a_share_of_a_packet() {
+        let host = |copy_kib_ns, packet_ns| MachineConstants {
+            roles: vec![Role::Sender],
+            host: Some(HostConstants {
+                copy_kib_ns: Some(copy_kib_ns),
+                packet_ns,
+            }),
+            absent: None,
+        };
+        let (one, other) = (host(50.0, Some(1280.0)), host(100.0, Some(1280.0)));
+        assert_eq!(floor_us_per_kib(&[one.clone(), other]), Some(0.17));
+        assert_eq!(floor_us_per_kib(&[one, host(50.0, None)]), None);
+        assert_eq!(floor_us_per_kib(&[]), None);
     }
 }

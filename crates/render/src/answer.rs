@@ -8,6 +8,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{Answered, Summary, measured, shown_metrics};
+use bitcost_model::constants::floor_us_per_kib;
 use bitcost_model::units::counted;
 use bitcost_study::{Place, Sentence, Word};
 
@@ -44,12 +45,33 @@ pub(crate) fn beside_answer(findings: &Findings) -> Vec<Block> {
     let ratios = ratios.collect::<Vec<_>>().join("; ");
     let ratios = (!ratios.is_empty()).then(|| Block::labelled("intervals", ratios));
     let bottleneck = Block::labelled("bottleneck", of_cells(&findings.explanation));
+    let floor = floor(summary);
     let caveats = caveats(findings).into_iter();
     ratios
         .into_iter()
+        .chain(floor)
         .chain([bottleneck])
         .chain(caveats.map(|caveat| Block::labelled("caveat", caveat)))
         .collect()
+}
+
+/// How far above the floor of the hosts' own constants the costs are; absent where either is not known.
+pub(crate) fn floor(summary: &Summary) -> Option<Block> {
+    let floor = floor_us_per_kib(&summary.constants)?;
+    let pair: Vec<&Metric> = COSTS[0].iter().filter_map(|name| metric(name)).collect();
+    let costs = summary.cells.iter().filter_map(|cell| total(cell, &pair));
+    let mut times: Vec<f64> = costs.map(|cost| cost / floor).collect();
+    times.sort_by(f64::total_cmp);
+    let (least, most) = (*times.first()?, *times.last()?);
+    let [least, most, floor] = [least, most, floor].map(number::plain);
+    let range = match times.len() {
+        1 => least,
+        _ => format!("{least} to {most}"),
+    };
+    let words = format!(
+        "a KiB costs both ends {range} times what two copies and a packet of 64 KiB cost here, {floor} µs"
+    );
+    Some(Block::labelled("floor", words))
 }
 
 /// The last screen of a study: one table, one sentence, the bottlenecks, caveats, and the commands for more; `folder`

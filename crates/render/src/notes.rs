@@ -93,14 +93,10 @@ fn constants(machines: &[MachineConstants]) -> Vec<String> {
 }
 
 fn of_host(host: &HostConstants) -> String {
-    let us = |ns: f64| number::plain(ns / 1000.0);
-    let wake_up = host.wake_up.map(|wake| {
-        let (call, run) = (us(wake.call_ns), us(wake.run_ns));
-        format!("a wake-up takes {call} µs of the waking CPU, and the thread runs after {run} µs")
-    });
-    let copy = host.copy_kib_ns.map(number::plain);
-    let copy = copy.map(|ns| format!("copying a KiB takes {ns} ns"));
-    match Vec::from_iter(wake_up.into_iter().chain(copy)) {
+    let takes = |what, ns: Option<f64>| Some(format!("{what} takes {} ns", number::plain(ns?)));
+    let copy = takes("copying a KiB", host.copy_kib_ns).into_iter();
+    let packet = takes("sending and receiving a packet", host.packet_ns);
+    match Vec::from_iter(copy.chain(packet)) {
         found if found.is_empty() => "not measured (the machine is busy)".to_owned(),
         found => found.join("; "),
     }

@@ -5,6 +5,7 @@ use bitcost_analysis::metrics::{Metric, disturbance_bounds};
 use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 
+use crate::answer::floor;
 use crate::block::Block;
 use crate::experiment::searches;
 use crate::explained::cell_blocks;
@@ -35,6 +36,7 @@ pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> V
             blocks.push(Block::Gap);
         }
         blocks.extend(test_answer(&single.first, &place(findings), single.limiter));
+        blocks.extend(floor(&findings.summary));
     }
     let caveats = findings.summary.caveats.iter();
     blocks.extend(caveats.map(|words| Block::Note("caveat: ".to_owned(), words.clone())));

@@ -46,7 +46,7 @@ pub struct Arguments {
     /// other users. Agents are then started on the hosts that the log names, with your privileges
     #[arg(long, requires = "resume")]
     trust: bool,
-    /// Do not measure what a wake-up and copying a KiB cost on the hosts before the first run
+    /// Do not measure what copying a KiB and a packet cost on the hosts before the first run
     #[arg(long)]
     no_calibration: bool,
     #[command(flatten)]

@@ -163,7 +163,6 @@ fn frame_with_values_out_of_range_is_refused() {
             "allowed: 1 to 15 bytes",
         ),
         (ToAgent::Idle { length_ms }, "at most 3600000 ms"),
-        (ToAgent::Constants { cpus }, "on 10000 CPUs: at most 2"),
         (asking(|c| c.flows = u32::MAX), flows),
         (asking(|c| c.warmup_ms = u32::MAX), "warmup_s is 4294967295"),
         (

@@ -165,9 +165,8 @@ pub enum ToAgent {
     Idle { length_ms: u32 },
     /// Asks the agent to measure the constants of its host: [`FromAgent::Constants`].
     Constants {
-        /// The CPU on which they are measured, then the one on which threads are woken; empty: the
-        /// agent chooses.
-        cpus: Vec<u32>,
+        /// Where they are measured; absent: wherever the agent may run.
+        cpu: Option<u32>,
     },
     /// Asks the agent whether it may sample the CPUs of its host: [`FromAgent::Profilable`].
     TryProfile,

@@ -22,4 +22,4 @@ pub use message::{
 pub const DRAIN_MAX: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// Version of the protocol; it rises with every change that the other side must know of.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;

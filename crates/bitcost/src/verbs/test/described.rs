@@ -91,6 +91,7 @@ impl Test<'_> {
             experiment,
             out: (!arguments.no_log).then_some(&*arguments.out),
             name,
+            measures_constants: true,
             allows: match arguments.is_with_iperf3() {
                 true => request::check,
                 false => |_| Ok(()),
