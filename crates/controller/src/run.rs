@@ -13,7 +13,7 @@ use bitcost_model::place::{IpVersion, is_of_one_link};
 use bitcost_model::protocol::{
     Addresses, DRAIN_MAX, FromAgent, Lease, Part, Peer, Prepare, SentCounts, ToAgent, Token,
 };
-use bitcost_model::record::{EndpointRecord, PhaseCounts, Role, Sample};
+use bitcost_model::record::{EndpointRecord, Role, Sample};
 
 use crate::clock::ClockRelation;
 use crate::endpoint::Endpoint;
@@ -452,7 +452,8 @@ impl Finish<'_, '_, '_> {
                 continue;
             }
             let samples = std::mem::take(&mut readings[host as usize]);
-            let Some(record) = of_readings((self.role_of)(host), samples) else {
+            let record = EndpointRecord::of_readings((self.role_of)(host), samples);
+            let Some(record) = record else {
                 return Err(error);
             };
             records[host as usize] = Some(record);
@@ -506,21 +507,4 @@ impl Finish<'_, '_, '_> {
             pick,
         )
     }
-}
-
-/// The record of an endpoint whose own is lost, from what it reported in the window; absent where that is nothing.
-fn of_readings(role: Role, samples: Vec<Sample>) -> Option<EndpointRecord> {
-    let (first, last) = (samples.first()?.clone(), samples.last()?.clone());
-    (first.at_ns < last.at_ns).then(|| EndpointRecord {
-        role,
-        window_start_ns: first.at_ns,
-        window_end_ns: last.at_ns,
-        counts: PhaseCounts {
-            outside: first.counts,
-            measured: last.counts.since(&first.counts),
-        },
-        tcp_info: last.tcp_info,
-        samples,
-        ..EndpointRecord::default()
-    })
 }

@@ -169,6 +169,23 @@ impl EndpointRecord {
         }
     }
 
+    /// The record of an endpoint from what it reported in the window; absent where that is nothing.
+    pub fn of_readings(role: Role, samples: Vec<Sample>) -> Option<EndpointRecord> {
+        let (first, last) = (samples.first()?.clone(), samples.last()?.clone());
+        (first.at_ns < last.at_ns).then(|| EndpointRecord {
+            role,
+            window_start_ns: first.at_ns,
+            window_end_ns: last.at_ns,
+            counts: PhaseCounts {
+                outside: first.counts,
+                measured: last.counts.since(&first.counts),
+            },
+            tcp_info: last.tcp_info,
+            samples,
+            ..EndpointRecord::default()
+        })
+    }
+
     /// Length of the measured window, in seconds; 0 where it ends before it starts.
     pub fn window_seconds(&self) -> f64 {
         self.window_end_ns.saturating_sub(self.window_start_ns) as f64 / 1e9

@@ -39,8 +39,9 @@ impl PartRun<'_> {
 /// Every part of a run, in order; those that a record does not have are left out.
 pub fn parts<'a>(run: &RunView<'a>) -> Vec<PartRun<'a>> {
     let part = |(index, conditions): (usize, Conditions)| {
-        let (a, b) = (of_part(run.sender, index)?, of_part(run.receiver, index)?);
-        let is_turned = a.role == Role::Receiver;
+        let is_turned = conditions.direction != run.conditions.parts()[0].direction;
+        let of = |end| of_part(end, index, is_turned);
+        let (a, b) = (of(run.sender)?, of(run.receiver)?);
         let (sender, receiver) = if is_turned { (b, a) } else { (a, b) };
         Some(PartRun {
             interrupted: run.interrupted,
@@ -53,9 +54,10 @@ pub fn parts<'a>(run: &RunView<'a>) -> Vec<PartRun<'a>> {
     all.filter_map(part).collect()
 }
 
-fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
+fn of_part(end: &EndpointRecord, index: usize, is_turned: bool) -> Option<EndpointRecord> {
     let edges = [end.samples.first(), end.samples.last()].into_iter();
     let samples = edges.flatten().map(|sample| sample_of(sample, index));
+    let readings = || of_readings(&end.samples, index);
     let part = match index.checked_sub(1) {
         None => PartRecord {
             role: end.role,
@@ -69,10 +71,10 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
             },
             flows: end.flows.clone(),
         },
-        Some(later) => end.background.get(later)?.clone(),
+        Some(later) => end.background.get(later).cloned().or_else(readings)?,
     };
     Some(EndpointRecord {
-        role: part.role,
+        role: [end.role, end.role.other()][usize::from(is_turned)],
         in_effect: part.in_effect,
         // Settings of the host are reported with the first part.
         offloads: match index {
@@ -92,6 +94,15 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         iperf3: end.iperf3.clone(),
         ..EndpointRecord::default()
     })
+}
+
+/// A part of an end of which there are only readings.
+fn of_readings(samples: &[Sample], index: usize) -> Option<PartRecord> {
+    let (first, last) = (samples.first()?.part(index)?, samples.last()?.part(index)?);
+    let mut part = PartRecord::default();
+    part.all.counts.measured = last.counts.since(&first.counts);
+    part.all.tcp_info = last.tcp_info;
+    Some(part)
 }
 
 fn sample_of(sample: &Sample, index: usize) -> Option<Sample> {

@@ -76,7 +76,7 @@ impl FlowRecord {
 
 /// The record of one endpoint about a part of the run after the first. Its window is that of the
 /// endpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartRecord {
     pub role: Role,
     /// Settings as requested and as read back.

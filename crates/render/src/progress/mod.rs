@@ -72,8 +72,7 @@ impl View {
         self.skip(run);
         let plan = self.plan.as_ref();
         let all = plan.map_or(0, |plan| plan.runs.len());
-        let planned = plan.and_then(|plan| Some((plan, plan.runs.get(run as usize)?)));
-        let cell = planned.and_then(|(plan, planned)| plan.cells.get(planned.cell));
+        let cell = plan.and_then(|plan| plan.cell_of(run));
         let cell = cell.map_or_else(String::new, |cell| {
             format!(" · {}", cell.name().replace(char::is_control, " "))
         });

@@ -1,9 +1,11 @@
 //! A line each second during one run: the data that each endpoint carried.
 
+use bitcost_analysis::log::PlaceFacts;
+use bitcost_analysis::metrics::{PartRun, parts};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
-use bitcost_model::record::{Counts, Sample};
-use bitcost_model::units::KIB;
+use bitcost_model::record::{EndpointRecord, Role, Sample};
+use bitcost_model::units::{KIB, bits_per_second};
 
 use crate::progress::show_rate;
 
@@ -31,49 +33,25 @@ impl Reported {
         samples.position(|sample| sample.at_ns + SECOND_NS / 20 >= begin_ns)
     }
 
-    /// The first and the last of the samples that are in the second with this number.
-    fn second(&self, second: u64) -> Option<(&Sample, &Sample)> {
-        let last = &self.samples[self.begin(second + 1)?];
-        Some((&self.samples[self.begin(second)?], last))
+    /// The samples that are in the second with this number.
+    fn second(&self, second: u64) -> Option<&[Sample]> {
+        Some(&self.samples[self.begin(second)?..=self.begin(second + 1)?])
     }
 }
 
 /// `  retr 0  cwnd 1200 KiB`, as iperf3's columns: the segments that were retransmitted between two
 /// samples, and the congestion window at the end; absent where TCP does not report them.
-fn tcp((begin, end): (&Sample, &Sample)) -> Option<String> {
-    let (begin, end) = (begin.tcp_info.as_ref()?, end.tcp_info.as_ref()?);
+fn tcp(samples: &[Sample]) -> Option<String> {
+    let [begin, end] = [samples.first()?, samples.last()?].map(|of| of.tcp_info.as_ref());
+    let (begin, end) = (begin?, end?);
     let retransmits = end.total_retrans?.checked_sub(begin.total_retrans?)?;
     let window = u64::from(end.snd_cwnd_segments?) * u64::from(end.snd_mss_bytes?);
     let window = window as f64 / KIB;
     Some(format!("  retr {retransmits:>4}  cwnd {window:.0} KiB"))
 }
 
-/// The count per second between two samples; absent where both have the same time.
-fn between(
-    (begin, end): (&Sample, &Sample),
-    count: impl Fn(&Sample) -> Option<u64>,
-) -> Option<f64> {
-    let elapsed_ns = end.at_ns.checked_sub(begin.at_ns).filter(|ns| *ns > 0)?;
-    Some((count(end)?.checked_sub(count(begin)?)?) as f64 * 1e9 / elapsed_ns as f64)
-}
-
-/// What a part carried: bytes as bits, or transactions.
-fn carried(part: &Conditions, counts: &Counts) -> u64 {
-    match part.workload.is_transactional() {
-        true => counts.messages,
-        false => 8 * counts.bytes,
-    }
-}
-
-fn shown(part: &Conditions, rate: f64) -> String {
-    match part.workload.is_transactional() {
-        true => format!("{rate:.0} tr/s"),
-        false => show_rate(rate),
-    }
-}
-
 pub struct Seconds {
-    parts: Vec<Conditions>,
+    conditions: Conditions,
     /// The samples that the sender and the receiver have reported so far.
     ends: [Reported; 2],
     told: u64,
@@ -83,7 +61,7 @@ impl Seconds {
     /// The view of a run with these conditions.
     pub fn of(conditions: &Conditions) -> Seconds {
         Seconds {
-            parts: conditions.parts(),
+            conditions: conditions.clone(),
             ends: Default::default(),
             told: 0,
         }
@@ -96,43 +74,41 @@ impl Seconds {
             return None;
         };
         self.ends[*role as usize].add(Sample::clone(sample));
-        let lines = (0..self.parts.len())
-            .map(|part| self.part(part))
-            .collect::<Option<Vec<_>>>()?;
+        let lines = self.lines()?;
         self.told += 1;
         for end in &mut self.ends {
             let begin = end.begin(self.told).unwrap_or_default();
             end.samples.drain(..begin);
         }
-        Some(lines.join("\n"))
+        Some(lines)
     }
 
-    /// What the endpoints of one part did in the next second.
-    fn part(&self, index: usize) -> Option<String> {
-        let (first, part) = (self.parts.first()?, self.parts.get(index)?);
-        let count = |sample: &Sample| {
-            let counts = match index.checked_sub(1) {
-                None => &sample.counts,
-                Some(later) => &sample.background.get(later)?.counts,
+    /// What the endpoints of each part did in the next second.
+    fn lines(&self) -> Option<String> {
+        let record = |role: Role| {
+            let second = self.ends[role as usize].second(self.told)?;
+            EndpointRecord::of_readings(role, second.to_vec())
+        };
+        let ends = [record(Role::Sender)?, record(Role::Receiver)?];
+        let view = PlaceFacts::default().view(ends.each_ref(), &self.conditions, None);
+        let parts = parts(&view);
+        let line = |part: &PartRun| {
+            let rate = |end: &EndpointRecord| {
+                let (counts, seconds) = (&end.counts.measured, end.window_seconds());
+                match part.conditions.workload.is_transactional() {
+                    true => format!("{:.0} tr/s", counts.messages as f64 / seconds),
+                    false => show_rate(bits_per_second(counts.bytes, seconds)),
+                }
             };
-            Some(carried(part, counts))
+            let (name, tcp) = match parts.len() {
+                1 => (String::new(), tcp(&part.sender.samples)),
+                _ => (format!("{:<13}", part.conditions.phrase()), None),
+            };
+            let (from, to) = (rate(&part.sender), rate(&part.receiver));
+            let (second, tcp) = (self.told + 1, tcp.unwrap_or_default());
+            format!("{second:5} s  {name}sender {from:>13}  receiver {to:>13}{tcp}")
         };
-        let mut ends = [0, 1].map(|end| self.ends[end].second(self.told));
-        // An endpoint is named by its role in the part.
-        if part.direction != first.direction {
-            ends.reverse();
-        }
-        let [from, to] = [ends[0]?, ends[1]?];
-        let rate = |end| Some(shown(part, between(end, count)?));
-        let (sent, received) = (rate(from)?, rate(to)?);
-        let (name, tcp) = match self.parts.len() {
-            1 => (String::new(), tcp(from).unwrap_or_default()),
-            _ => (format!("{:<13}", part.phrase()), String::new()),
-        };
-        Some(format!(
-            "{:5} s  {name}sender {sent:>13}  receiver {received:>13}{tcp}",
-            self.told + 1
-        ))
+        Some(parts.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -141,7 +117,7 @@ mod tests {
     use bitcost_testkit::assert_says;
 
     use bitcost_model::conditions::{Direction, Workload};
-    use bitcost_model::record::{PartSample, Role};
+    use bitcost_model::record::PartSample;
 
     use super::*;
 

@@ -60,10 +60,8 @@ impl Lines {
     }
 
     fn begin(&mut self, run: u32) {
-        self.seconds = self.plan.as_ref().and_then(|plan| {
-            let planned = plan.runs.iter().find(|planned| planned.index == run)?;
-            Some(Seconds::of(&plan.cells.get(planned.cell)?.conditions))
-        });
+        let cell = self.plan.as_ref().and_then(|plan| plan.cell_of(run));
+        self.seconds = cell.map(|cell| Seconds::of(&cell.conditions));
     }
 
     fn print(&mut self, line: &str) {
