@@ -9,6 +9,7 @@ mod opened;
 mod options;
 mod outcome;
 mod output;
+mod panel;
 mod progress;
 mod signals;
 mod studies;

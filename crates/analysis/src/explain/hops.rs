@@ -17,6 +17,8 @@ pub struct Hop {
     pub kind: String,
     /// Packets dropped; for a link emulator, segments for which it, or its ring, had no room.
     pub drops: f64,
+    /// Packets that waited in it at the end.
+    pub waiting: f64,
     /// Packets that left it; for a link emulator, segments.
     pub packets: f64,
     /// Bytes that left it, with Ethernet headers, in bit/s.
@@ -55,6 +57,7 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
         ),
     };
     let line = line.unwrap_or_default();
+    let mut last = series.edges()?.last.queues.iter();
     let is_own = queue.node.is_none();
     let own_rate_bps = own_rate_bps.filter(|_| is_own);
     Some(Hop {
@@ -62,6 +65,7 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
         is_own,
         kind: queue.kind.replace('_', " "),
         drops,
+        waiting: last.find(is_same)?.backlog_packets.into(),
         packets,
         passed_bps: 8.0 * grown(|queue| queue.bytes)? / series.seconds(),
         rate_bps: line

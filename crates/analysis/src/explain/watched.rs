@@ -13,7 +13,8 @@ use serde::{Serialize, Serializer};
 use crate::explain::decide::RunSignals;
 use crate::explain::limiter::Verdict;
 use crate::explain::series::Series;
-use crate::metrics::{Edges, RunView};
+use crate::log::PlaceFacts;
+use crate::metrics::Edges;
 
 /// Figures with their names, in the order of the list.
 type Figures = Vec<(&'static str, Option<f64>)>;
@@ -91,20 +92,15 @@ impl Watched {
         let run_ns = Edges::of(&record.samples)?.of_threads(|of| Some(of.run_ns));
         let run_ns = run_ns.filter(|_| program.pid.is_some());
         let other = record.not_read();
-        let ends = [&record, &other];
-        let workload = match is_udp {
+        let ends = match role {
+            Role::Sender => [&record, &other],
+            Role::Receiver => [&other, &record],
+        };
+        let conditions = Conditions::of(match is_udp {
             true => Workload::UdpStream,
             false => Workload::TcpStream,
-        };
-        let signals = RunSignals::of(&RunView {
-            sender: ends[role as usize],
-            receiver: ends[role.other() as usize],
-            conditions: &Conditions::of(workload),
-            shared_cpus: false,
-            napi_threaded: false,
-            shaped_bps: None,
-            interrupted: None,
         });
+        let signals = RunSignals::of(&PlaceFacts::default().view(ends, &conditions, None));
         let facts = &signals.signals;
         // CPU time is that of the threads that work for it; of a connection for each KiB that those of their process moved.
         let for_kib = run_ns.filter(|_| process_kib > 0.0);

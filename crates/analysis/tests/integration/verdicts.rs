@@ -50,6 +50,7 @@ fn hop(name: &str, drops: f64) -> Hop {
         is_own: name.starts_with("sender "),
         kind: "tbf".into(),
         drops,
+        waiting: 0.0,
         packets: 1e5,
         passed_bps: 1e9,
         rate_bps: None,

@@ -20,7 +20,7 @@ use crate::options::profile::ProfileOptions;
 use crate::options::slow::refuse_slow;
 use crate::outcome::{check, say_answer};
 use crate::output;
-use crate::progress::Live;
+use crate::progress::{Live, execute};
 use crate::signals::stop_on_signals;
 
 #[derive(clap::Args)]
@@ -49,6 +49,9 @@ pub struct Arguments {
     /// Do not measure what copying a KiB and a packet cost on the hosts before the first run
     #[arg(long)]
     no_calibration: bool,
+    /// Show a panel meanwhile: both ends, queues, what limits so far
+    #[arg(long)]
+    live: bool,
     #[command(flatten)]
     look: Look,
     // The last, so that others are not below its heading.
@@ -123,7 +126,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         out: Some(&arguments.out),
         ..Start::new(&study, &plan, &destination, output::command_line())
     };
-    Ok(start.execute(stop, &mut Live::default())?)
+    execute(start, arguments.live, stop, &mut Live::default())
 }
 
 fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
@@ -138,5 +141,5 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
         log: Some(&log),
         ..Start::new(&log.study, &log.plan, &destination, output::command_line())
     };
-    Ok(start.execute(stop, &mut progress)?)
+    execute(start, arguments.live, stop, &mut progress)
 }

@@ -1,20 +1,25 @@
 //! `bitcost watch`: the connections of a host that move data, or its UDP sockets, and what limits each.
 
-mod panel;
-
-use std::io::{IsTerminal, stdin, stdout};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bitcost_agent::{End, Sought, Watcher, enter_network_of};
-use bitcost_analysis::explain::watched;
+use bitcost_agent::{End, Held, Sought, Watcher, enter_network_of, observe};
+use bitcost_analysis::explain::{Watched, watched};
+use bitcost_execute::Connection;
+use bitcost_model::record::Role;
 use bitcost_model::units::parse_duration;
-use bitcost_render::block::text;
-use bitcost_render::explained::watched_blocks;
+use bitcost_render::block::{Block, text};
+use bitcost_render::explained::{TCP, UDP, explanation_blocks, watched_blocks, watched_words};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::failure::Failure;
 use crate::output::{self, columns};
+use crate::panel;
+use crate::signals::stop_on;
+
+/// For how long a connection in depth is read.
+const READ: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -65,9 +70,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         enter_network_of(process)?;
     }
     let mut watcher = Watcher::open(sought(arguments), arguments.udp)?;
-    let is_terminal = stdin().is_terminal() && stdout().is_terminal();
-    if is_terminal && !arguments.once && !arguments.json {
-        return panel::show(watcher);
+    let list = |of: &Watcher, others| watched(of.busiest(), others, of.datagrams());
+    if panel::is_possible() && !arguments.once && !arguments.json {
+        let columns = if arguments.udp { UDP } else { TCP };
+        let stop = stop_on(&[SIGINT, SIGTERM, SIGHUP])?;
+        return panel::show(columns, Some(explained), &stop, &mut || {
+            let rest = watcher.read()?;
+            let all = list(&watcher, rest);
+            let words = vec![Block::words(watched_words(&all))];
+            Ok((all.connections, words))
+        });
     }
     let step = match arguments.once {
         true => arguments.time / Watcher::STEPS as u32,
@@ -78,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let rest = watcher.read()?;
         let is_last = arguments.once && reading == Watcher::STEPS;
         if is_last || !arguments.once && reading > 0 {
-            let listed = watched(watcher.busiest(), rest, watcher.datagrams());
+            let listed = list(&watcher, rest);
             output::line(&match arguments.json {
                 true => serde_json::json!(listed).to_string(),
                 false => text(&watched_blocks(&listed), columns().unwrap_or(u16::MAX)),
@@ -90,4 +102,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
     Ok(())
+}
+
+/// Reads a connection as `explain` does.
+fn explained(of: &Watched) -> Result<Vec<Block>, String> {
+    let ends = of.program.connections.iter().map(|ends| ends.join("-"));
+    let sought: Sought = ends.collect::<String>().parse()?;
+    // Of a socket that drops, what it receives.
+    let drops = of.figures[0].1.filter(|drops| *drops > 0.0);
+    let held = Held::find(&sought, of.role.or(drops.map(|_| Role::Receiver)));
+    let read = held.and_then(|held| observe(&held, READ, &|| false));
+    let (record, host) = read.map_err(|refusal| refusal.reason)?;
+    let found = Connection { record, host }.execution(None, None, Vec::new());
+    let found = found.map_err(|error| error.to_string())?;
+    let blocks = explanation_blocks(&found.explanation, false).into_iter();
+    Ok(blocks.skip(2).collect())
 }

@@ -1,4 +1,4 @@
-//! The panel of `watch`, on a terminal that the test reads.
+//! The panel of `watch` and of tests, on a terminal that the test reads.
 
 use crate::bench::*;
 use crate::foreign::Pair;
@@ -8,10 +8,10 @@ use std::fs::File;
 use std::sync::{Arc, Mutex};
 
 bitcost_testkit::trials! {
-    Host: panel_sorts_and_explains, panel_leaves_the_terminal_as_it_was;
+    Host: panel_sorts_and_explains, panel_leaves_the_terminal_as_it_was, panel_shows_a_test_until_it_is_stopped;
 }
 
-/// `watch` of this process's connections, on a terminal of its own.
+/// A command, such as `watch` of this process's connections, on a terminal of its own.
 struct Panel {
     outer: File,
     inner: File,
@@ -21,12 +21,15 @@ struct Panel {
 
 impl Panel {
     fn start() -> Panel {
+        Panel::of(&["watch", "--pid", &std::process::id().to_string()])
+    }
+
+    fn of(words: &[&str]) -> Panel {
         let [outer, inner] = terminal();
         let end = || Stdio::from(inner.try_clone().unwrap());
-        let own = std::process::id().to_string();
         let mut command = Command::new("setsid");
         let command = command.arg("--ctty").arg(program());
-        let command = command.args(["watch", "--pid", &own]).env("TERM", "xterm");
+        let command = command.args(words).env("TERM", "xterm");
         let command = command.stdin(end()).stdout(end()).stderr(end());
         let sent = Arc::<Mutex<Vec<u8>>>::default();
         let (mut from, to) = (outer.try_clone().unwrap(), sent.clone());
@@ -146,4 +149,31 @@ fn panel_leaves_the_terminal_as_it_was() {
         };
         eventually(PATIENCE, "what was there before", is_left);
     }
+}
+
+fn panel_shows_a_test_until_it_is_stopped() {
+    let words = "test tcp -t 60s --topology lab15 --no-log --live";
+    let words: Vec<&str> = words.split(' ').collect();
+    let mut panel = Panel::of(&words);
+    panel.shows("both ends, queues and seconds", |lines| {
+        let ends = [&lines[1], &lines[2]];
+        let ends = ends.map(|line| {
+            line.split_whitespace()
+                .take(2)
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
+        let words =
+            ["s2-eth2", "2 s sender"].map(|words| lines.iter().any(|line| line.contains(words)));
+        ends == ["sender →", "receiver ←"] && words == [true; 2]
+    });
+    panel.types("q");
+    assert_eq!(panel.running.wait().unwrap().code(), Some(130));
+    let sent = || String::from_utf8_lossy(&panel.sent.lock().unwrap()).into_owned();
+    let result = || sent().split("\u{1b}[?1049l").nth(1).map(str::to_owned);
+    let is_printed = || result()?.contains("throughput").then_some(());
+    eventually(PATIENCE, "the result after the panel", is_printed);
+    let done = Bench::new().bitcost(&words);
+    done.assert_code(2);
+    done.assert_says("--live needs a terminal");
 }

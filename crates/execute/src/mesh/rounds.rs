@@ -80,12 +80,9 @@ fn together(
                 .iter()
                 .map(|run| {
                     let events = events.clone();
-                    let mut pass = move |event| match event {
-                        // A live view shows one run at a time.
-                        Event::Progress { .. } => Ok(()),
-                        event => events
-                            .send(event)
-                            .map_err(|_| Unavailable("nobody listens".to_owned())),
+                    let mut pass = move |event| {
+                        let sent = events.send(event);
+                        sent.map_err(|_| Unavailable("nobody listens".to_owned()))
                     };
                     scope.spawn(move || made(shared, plan, run, stop, &mut pass))
                 })

@@ -1,6 +1,6 @@
 //! Connections, or sockets of datagrams, that are watched, a line of each.
 
-use bitcost_analysis::explain::{Listed, Watched};
+use bitcost_analysis::explain::{Hop, Listed, Watched};
 use bitcost_model::record::Role;
 use bitcost_model::units::{counted, plain};
 
@@ -8,9 +8,9 @@ use crate::block::Block;
 use crate::lines::Lines;
 
 /// Headings; below is a figure, with the key that sorts by it, or words, with their part of the width that figures leave.
-type Columns = &'static [(&'static str, &'static str, u16)];
+pub type Columns = &'static [(&'static str, &'static str, u16)];
 
-const TCP: Columns = &[
+pub const TCP: Columns = &[
     ("program", "", 12),
     ("peer", "", 17),
     ("Mbit/s", "m", 0),
@@ -20,7 +20,7 @@ const TCP: Columns = &[
     ("limited by", "", 18),
 ];
 
-const UDP: Columns = &[
+pub const UDP: Columns = &[
     ("program", "", 12),
     ("socket", "", 17),
     ("drops/s", "d", 0),
@@ -30,11 +30,6 @@ const UDP: Columns = &[
     ("CPU %", "c", 0),
     ("limited by", "", 14),
 ];
-
-/// The columns of a list.
-pub fn columns_of(listed: &Listed) -> Columns {
-    listed.datagrams.as_ref().map_or(TCP, |_| UDP)
-}
 
 /// The words of a connection in these columns.
 pub fn watched_row(of: &Watched) -> Vec<String> {
@@ -84,9 +79,24 @@ pub fn watched_words(listed: &Listed) -> String {
     )
 }
 
+/// The most queues that are shown.
+const HOPS: usize = 5;
+
+/// The queues that packets of runs pass.
+pub fn hop_blocks(hops: &[Hop]) -> Option<Block> {
+    let row = |hop: &Hop| {
+        let figures = [hop.passed_bps / 1e6, hop.waiting, hop.drops].map(plain);
+        [[hop.name.clone(), hop.kind.clone()].as_slice(), &figures].concat()
+    };
+    let rows = hops.iter().take(HOPS).map(row);
+    let lines = Lines::new(["hop", "queue", "Mbit/s", "packets", "drops"], rows);
+    (!lines.rows.is_empty()).then(|| Block::Table(String::new(), lines))
+}
+
 /// A table of these, and how many others there are.
 pub fn watched_blocks(listed: &Listed) -> Vec<Block> {
-    let headings = columns_of(listed).iter().map(|(heading, ..)| *heading);
+    let columns = listed.datagrams.as_ref().map_or(TCP, |_| UDP);
+    let headings = columns.iter().map(|(heading, ..)| *heading);
     let lines = Lines::new(headings, listed.connections.iter().map(watched_row));
     let table = Block::Table(String::new(), lines);
     let table = Some(table).filter(|_| !listed.connections.is_empty());

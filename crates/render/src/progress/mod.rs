@@ -14,7 +14,7 @@ use bitcost_model::units::{bits_per_second, counted, show_duration};
 
 use crate::experiment::search_sentence;
 
-pub use say::{say, say_whole};
+pub use say::{held, say, say_whole};
 pub use seconds::Seconds;
 
 #[derive(Default)]

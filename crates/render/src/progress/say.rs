@@ -1,11 +1,19 @@
 //! Lines on standard error.
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bitcost_model::harmless_page;
 use console::Term;
 
 use crate::layout::folded_line;
+
+/// Lines that wait while a panel has the terminal; absent where they are written at once.
+static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+pub fn held() -> MutexGuard<'static, Option<Vec<String>>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Writes a line to standard error. On a terminal, nothing in it can control the terminal, and
 /// sentences are folded at the terminal's width.
@@ -23,6 +31,11 @@ pub fn say_whole(line: &str) {
 }
 
 fn write(line: &str, columns: Option<u16>) {
+    // A panel does not begin before it is written.
+    let mut held = held();
+    if let Some(lines) = &mut *held {
+        return lines.push(line.to_owned());
+    }
     let mut errors = std::io::stderr().lock();
     let text = match (errors.is_terminal(), columns) {
         (false, _) => line.to_owned(),

@@ -116,6 +116,9 @@ pub struct Arguments {
     /// Do not keep a log; `show`, `explain`, `report` and `compare` then cannot read the test
     #[arg(long, conflicts_with_all = ["out", "name"])]
     pub no_log: bool,
+    /// Show a panel meanwhile: both ends, queues, what limits so far
+    #[arg(long)]
+    pub live: bool,
     #[command(flatten)]
     pub look: Look,
     // The last, so that others are not below its heading.

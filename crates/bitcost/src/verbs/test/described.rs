@@ -13,6 +13,7 @@ use super::conditions::typed;
 use crate::failure::Failure;
 use crate::options::order::new_seed;
 use crate::output;
+use crate::progress::execute;
 
 pub struct Test<'a> {
     pub arguments: &'a Arguments,
@@ -98,6 +99,6 @@ impl Test<'_> {
             },
             ..Start::new(study, &plan, &self.destination, output::command_line())
         };
-        Ok(start.execute(stop, progress)?)
+        execute(start, arguments.live, stop, progress)
     }
 }

@@ -56,9 +56,11 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     let (study, look) = (&test.study, &arguments.look);
     look.check_test(study.until.is_some(), &study.base)?;
     let is_improved = matches!(experiment, Some(Experiment::Improve(..)));
+    // What waits for the end of a panel is for standard error.
+    let is_text = look.is_for_people() && !arguments.live;
     let mut lines = match is_improved {
         true => Lines::silent(&stop),
-        false => Lines::new(look.is_for_people(), look.verbose, stop.clone()),
+        false => Lines::new(is_text, look.verbose, stop.clone()),
     };
     if is_improved {
         output::say("step 0: the test as it is");
