@@ -104,7 +104,7 @@ impl Connection {
         let seconds = self.record.window_seconds().max(0.1);
         let text = format!(
             "title = {title}\nquestion = \"What limits these connections?\"\n\
-             [workload]\nworkload = \"{workload}\"\nflows = {flows}\nmessage_size_bytes = {bytes}\nduration_s = {seconds:.1}\n\
+             [workload]\nworkload = \"{workload}\"\nflows = {flows}\nmessage_size_bytes = {bytes}\nduration_s = {seconds:.1}\n[run]\nblocks = 1\n\
              [[factor]]\nname = \"test\"\nlevels = [{{ label = \"connections\" }}]\n"
         );
         let study = Study::parse("connections.toml", &text);
