@@ -13,8 +13,7 @@ use crate::pair::{Pair, pick};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Measures one machine after the other, so that nothing else runs meanwhile: once where both
-/// endpoints are on one machine. A machine that cannot be
-/// measured is in the result, with its reason.
+/// endpoints are on one machine. A machine that cannot be measured is in the result, with its reason.
 pub fn measured(
     pair: &mut Pair,
     is_one_machine: bool,

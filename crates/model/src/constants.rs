@@ -53,7 +53,9 @@ pub fn floor_us_per_kib(machines: &[MachineConstants]) -> Option<f64> {
         Some(2.0 * host.copy_kib_ns? + host.packet_ns? / PACKET_KIB)
     };
     let each: Vec<f64> = machines.iter().map(of).collect::<Option<_>>()?;
-    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64 / 1000.0)
+    let floor = each.iter().sum::<f64>() / each.len() as f64 / 1000.0;
+    // Not a number of no machine, and 0 of hosts that say so.
+    (floor > 0.0).then_some(floor)
 }
 
 #[cfg(test)]
@@ -86,6 +88,7 @@ mod tests {
         let (one, other) = (host(50.0, Some(1280.0)), host(100.0, Some(1280.0)));
         assert_eq!(floor_us_per_kib(&[one.clone(), other]), Some(0.17));
         assert_eq!(floor_us_per_kib(&[one, host(50.0, None)]), None);
+        assert_eq!(floor_us_per_kib(&[host(0.0, Some(0.0))]), None);
         assert_eq!(floor_us_per_kib(&[]), None);
     }
 }
