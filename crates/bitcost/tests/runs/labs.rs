@@ -362,16 +362,18 @@ fn killed_lab_ends_its_processes() {
     kill(&ordinary());
 }
 
+/// Waits for the program that runs in the lab already, and leaves another one there.
+const BESIDE: &str = "for i in $(seq 200); do
+    grep -qsxz '[1]001' /proc/[0-9]*/cmdline && break
+    sleep 0.1
+done
+setsid sleep 1000 >/dev/null 2>&1 &";
+
 /// When a lab is killed, everything that runs in it ends: programs, and those that became daemons.
 fn kill(yard: &Yard) {
     let (running, name) = yard.up("switch", 0);
-    let sleeper = yard.start(&["lab", "exec", "--lab", &name, "h2", "--", "sleep", "1000"]);
-    yard.exec(
-        &name,
-        "h1",
-        &["sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 &"],
-    )
-    .assert_code(0);
+    let sleeper = yard.start(&["lab", "exec", "--lab", &name, "h2", "--", "sleep", "1001"]);
+    yard.exec(&name, "h1", &["sh", "-c", BESIDE]).assert_code(0);
     let networks = yard.bench.family.networks();
     assert!(networks.len() >= 3 && are_held(&networks), "{networks:?}");
     running.signal(Signal::KILL);
