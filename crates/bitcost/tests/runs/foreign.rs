@@ -43,6 +43,8 @@ impl Pair {
     /// The same with as many bytes.
     pub fn of_writes(bytes: usize) -> Pair {
         let write = move |mut stream: TcpStream, is_over: &AtomicBool| {
+            // Nagle's algorithm would hold a write back where a busy machine acknowledges the last one late.
+            stream.set_nodelay(true).unwrap();
             while !is_over.load(Ordering::Relaxed) {
                 let _ = stream.write_all(&vec![0; bytes]);
                 thread::sleep(Duration::from_millis(10));

@@ -265,7 +265,7 @@ fn foreign_connections_take_nothing() {
     let address = SocketAddr::from(([127, 0, 0, 1], server.port));
     let before = held(&server);
     let mut most = before;
-    for number in 0..2000u32 {
+    for number in 0..10_000u32 {
         let Ok(mut foreign) = TcpStream::connect(address) else {
             continue;
         };
@@ -275,7 +275,7 @@ fn foreign_connections_take_nothing() {
             2 => drop(foreign.write_all(&[0xAB; 2000])),
             _ => {}
         }
-        if number % 100 == 0 {
+        if number % 500 == 0 {
             let now = held(&server);
             most = (most.0.max(now.0), most.1.max(now.1), most.2.max(now.2));
         }
