@@ -90,6 +90,9 @@ pub struct Queue {
     /// The rate that it is set to, in bit/s; absent where it has none, or where that is not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<u64>,
+    /// The share of packets that it is set to drop at random, in millionths (tc-netem(8)); absent where it drops none so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_ppm: Option<u64>,
 }
 
 /// The card of an interface, and its place in the machine.

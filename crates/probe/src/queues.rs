@@ -34,11 +34,13 @@ fn opened(only: Option<&str>) -> Option<(Rtnl, BTreeMap<u32, String>)> {
 /// The counters, if they belong to one of these interfaces.
 fn queue(node: &Option<String>, devices: &BTreeMap<u32, String>, found: Qdisc) -> Option<Queue> {
     let counted = found.statistics.as_ref()?;
-    // Of a token bucket alone.
-    let rate_bps = match found.kind.as_str() {
-        "tbf" => found.parameters().get("rate_bps").copied(),
-        _ => None,
+    let parameter = |kind: &str, name: &str| match found.kind == kind {
+        true => found.parameters().get(name).copied(),
+        false => None,
     };
+    // Of a token bucket alone.
+    let rate_bps = parameter("tbf", "rate_bps");
+    let loss_ppm = parameter("netem", "loss_ppm").filter(|ppm| *ppm > 0);
     Some(Queue {
         node: node.clone(),
         device: devices.get(&found.link)?.clone(),
@@ -47,6 +49,7 @@ fn queue(node: &Option<String>, devices: &BTreeMap<u32, String>, found: Qdisc) -
         drops: counted.drops,
         backlog_packets: counted.backlog_packets,
         rate_bps,
+        loss_ppm,
         kind: found.kind,
         handle: format!("{:x}:", found.handle >> 16),
         parent: (found.parent != ROOT)

@@ -15,7 +15,8 @@ pub struct Hop {
     pub is_own: bool,
     /// Kind of its root queueing discipline.
     pub kind: String,
-    /// Packets dropped; for a link emulator, segments for which it, or its ring, had no room.
+    /// Packets dropped, less those that netem drops at random; for a link emulator, segments for which it, or its ring, had no
+    /// room.
     pub drops: f64,
     /// Packets that waited in it at the end.
     pub waiting: f64,
@@ -51,10 +52,13 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
     let line = is_line.then(|| line(series, &queue.device)).flatten();
     let (drops, packets) = match &line {
         Some(line) => (line.drops, line.packets),
-        None => (
-            grown(|queue| u64::from(queue.drops))?,
-            grown(|queue| queue.packets)?,
-        ),
+        None => {
+            let drops = grown(|queue| u64::from(queue.drops))?;
+            let packets = grown(|queue| queue.packets)?;
+            // Of super-packets, each of which is dropped whole, fewer: then these are all.
+            let random = queue.loss_ppm.unwrap_or(0) as f64 / 1e6 * (packets + drops);
+            ((drops - random).max(0.0), packets)
+        }
     };
     let line = line.unwrap_or_default();
     let mut last = series.edges()?.last.queues.iter();

@@ -231,17 +231,26 @@ fn a_link_emulator_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() 
         (Vec::new(), line)
     };
     assert_eq!(lossy(losing), "path loss");
+    let netem = |count| {
+        let loss_ppm = Some(1_000_000);
+        let queue = queue(None, "h1-eth0", count);
+        (vec![Queue { loss_ppm, ..queue }], overflowing("s1-eth2", 0))
+    };
+    assert_eq!(lossy(netem), "path loss");
 }
 
-#[test]
-fn a_queue_before_a_link_emulator_has_its_own_drops() {
-    let queue = |node: Option<&str>, device: &str, drops: u64| Queue {
+fn queue(node: Option<&str>, device: &str, drops: u64) -> Queue {
+    Queue {
         node: node.map(str::to_owned),
         device: device.to_owned(),
         kind: "pfifo".to_owned(),
         drops: drops as u32,
         ..Queue::default()
-    };
+    }
+}
+
+#[test]
+fn a_queue_before_a_link_emulator_has_its_own_drops() {
     for (node, device, named) in [
         (None, "h1-eth0", "sender h1-eth0"),
         (Some("s1"), "s1-eth2", "s1-eth2"),
