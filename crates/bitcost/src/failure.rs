@@ -58,7 +58,7 @@ pub enum Failure {
     Undecided(String),
     /// The user stopped it: 130, as a shell reports SIGINT.
     Interrupted,
-    /// The user stopped a command that keeps no log: 130.
+    /// The user stopped a command that keeps no log, or has not begun it: 130.
     InterruptedUnlogged,
     /// A program that ran in a lab, or the parser of the command line, has already printed what
     /// happened; the exit code is this one.
@@ -91,7 +91,7 @@ impl From<ExecuteError> for Failure {
             ExecuteError::Check(message) => Failure::Check(message),
             ExecuteError::Usage(message) => Failure::Usage(message),
             ExecuteError::Environment(message) => Failure::Environment(message),
-            ExecuteError::Interrupted => Failure::Interrupted,
+            ExecuteError::Interrupted => Failure::InterruptedUnlogged,
         }
     }
 }

@@ -72,12 +72,13 @@ pub fn show(
                 panel.choose(panel.place());
             }
             let drawn = terminal.draw(|frame| panel.draw(frame));
-            match &*drawn.and_then(|_| typed(next)).map_err(undrawn)? {
-                "q" | INTERRUPT => {
+            let typed = drawn.and_then(|_| typed(next)).map_err(undrawn)?;
+            for key in keys(&typed) {
+                if ["q", INTERRUPT].contains(&key) {
                     stop.store(true, Ordering::Relaxed);
                     return Ok(());
                 }
-                key => panel.press(key),
+                panel.press(key);
             }
         }
         Err(Failure::InterruptedUnlogged)
@@ -102,6 +103,8 @@ struct Panel {
     /// The figure that the list is sorted by; absent: it is as it was read.
     order: Option<usize>,
     chosen: Option<Watched>,
+    /// Where it was in the list.
+    chosen_at: usize,
     /// What is said of the chosen row in depth.
     depth: Option<Vec<Block>>,
     reading: Option<JoinHandle<Vec<Block>>>,
@@ -156,18 +159,19 @@ impl Panel {
         }
     }
 
-    /// Where the chosen row is in the list.
+    /// Where the chosen row is in the list; of sockets with the same addresses the one nearest to where it was.
     fn place(&self) -> Option<usize> {
         let ends = &self.chosen.as_ref()?.program.connections;
-        let mut all = self.rows.iter();
-        all.position(|of| of.program.connections == *ends)
+        let all = 0..self.rows.len();
+        let equal = all.filter(|at| self.rows[*at].program.connections == *ends);
+        equal.min_by_key(|at| at.abs_diff(self.chosen_at))
     }
 
     /// Chooses a place of the list; the first where that row is not there any more, but for one in depth.
     fn choose(&mut self, place: Option<usize>) {
         if place.is_some() || self.depth.is_none() {
             let place = place.unwrap_or(0).min(self.rows.len().saturating_sub(1));
-            self.chosen = self.rows.get(place).cloned();
+            (self.chosen, self.chosen_at) = (self.rows.get(place).cloned(), place);
         }
     }
 
@@ -228,16 +232,38 @@ impl Panel {
     }
 }
 
-/// The key that was pressed until then, of which a look is waited for at most; empty: none.
+/// The keys of what was typed.
+fn keys(typed: &str) -> impl Iterator<Item = &str> {
+    let mut left = typed;
+    std::iter::from_fn(move || {
+        let length = match left.starts_with("\u{1b}[") {
+            true => 3,
+            false => left.chars().next()?.len_utf8(),
+        };
+        let key;
+        (key, left) = left.split_at_checked(length).unwrap_or((left, ""));
+        Some(key)
+    })
+}
+
+/// What is typed until then, of which a look is waited for at most; empty: nothing.
 fn typed(next: Instant) -> io::Result<String> {
     let left = next.saturating_duration_since(Instant::now());
     if !wait_readable(stdin(), left.min(LOOK))? {
         return Ok(String::new());
     }
-    // As long as the sequence of one key.
-    let mut bytes = [0; 3];
+    let mut bytes = [0; 64];
     match rustix::io::read(stdin(), &mut bytes)? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
         count => Ok(String::from_utf8_lossy(&bytes[..count]).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn keys_that_arrive_together_are_each_pressed() {
+        let keys: Vec<&str> = super::keys("m\u{1b}[Bé\u{3}").collect();
+        assert_eq!(keys, ["m", super::DOWN, "é", super::INTERRUPT]);
     }
 }

@@ -112,11 +112,12 @@ impl Connection {
     }
 
     /// The `bitcost test` command that makes traffic of the same direction to the same host, with its number of connections,
-    /// calls, buffers and congestion control. Absent where no connection lasted.
+    /// calls, buffers and congestion control. Absent where no connection lasted, or its socket has no peer.
     pub fn clone_command(&self) -> Option<String> {
         let program = self.record.program.as_deref()?;
         let [_, peer] = program.connections.first()?;
-        let peer: SocketAddr = peer.parse().ok()?;
+        let peer = peer.parse().ok();
+        let peer = peer.filter(|peer: &SocketAddr| !peer.ip().is_unspecified())?;
         let is_sender = self.record.role == Role::Sender;
         let mut changes = Changes::new();
         let mut change = |name: &str, value: Option<String>| {

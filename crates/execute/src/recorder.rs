@@ -57,6 +57,7 @@ impl<'a> Recorder<'a> {
         progress.event(&Event::Planned {
             plan: logged.plan.clone(),
         });
+        logged.prepared.iter().for_each(|of| progress.event(of));
         progress.completed(&logged.done);
         let mut recorder = Recorder {
             reader: logged.reader.clone(),

@@ -51,8 +51,8 @@ impl Held {
         let diag = &mut SockDiag::open().map_err(|error| error.to_string())?;
         let (first, process) = some(sought, diag)?;
         let datagrams = sought.find(diag, SockDiag::datagrams)?;
-        let process = process.or_else(|| holder(sought, &datagrams));
-        let before = (times(process), passed());
+        let first_process = process.or_else(|| holder(sought, &datagrams));
+        let before = (times(first_process), passed());
         std::thread::sleep(LOOK);
         let mut moving = moving(&first, sought.find(diag, SockDiag::connections)?);
         let passed = since(passed(), before.1);
@@ -60,7 +60,7 @@ impl Held {
         let moved = [sum(0), sum(1)];
         let is_udp =
             moved == [0, 0] && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]);
-        if !is_udp && moving.is_empty() && process.is_none() {
+        if !is_udp && moving.is_empty() && first_process.is_none() {
             return Err(
                 "no such connection is open in this network namespace; `ss -tn` lists those that are, --netns PID looks into another namespace, and of another host's addresses and ports something between may have made others (NAT)"
                     .into(),
@@ -81,7 +81,16 @@ impl Held {
             true => datagrams,
             false => moving.into_iter().map(|(one, _)| one).collect(),
         };
-        let process = holder(sought, &sockets).or(process.filter(|_| !is_udp));
+        let process = holder(sought, &sockets).or(first_process.filter(|_| !is_udp));
+        let threads = match process == first_process {
+            true => before.0,
+            // Of that one it was not seen which threads work.
+            false => {
+                let threads = times(process);
+                std::thread::sleep(LOOK);
+                threads
+            }
+        };
         let others = sockets.len().saturating_sub(CONNECTIONS);
         sockets.truncate(CONNECTIONS);
         Ok(Held {
@@ -90,7 +99,7 @@ impl Held {
             role: end,
             process,
             name: process.and_then(programs::name_of),
-            threads: working(&before.0, &times(process)),
+            threads: working(&threads, &times(process)),
         })
     }
 
@@ -120,6 +129,8 @@ fn moving(before: &[SocketRecord], now: Vec<SocketRecord>) -> Vec<(SocketRecord,
     let moved = |one: SocketRecord| {
         let (cookie, now) = so_far(&one);
         let was = *before.get(&cookie)?;
+        // What waits for the end of its time is listed without it.
+        one.tcp_info.as_ref()?;
         // The kernel keeps no bytes of one that both ends have closed.
         (now[0] >= was[0] && now[1] >= was[1]).then(|| (one, since(now, was)))
     };

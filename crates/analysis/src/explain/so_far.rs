@@ -12,8 +12,8 @@ use crate::explain::watched::Watched;
 use crate::log::PlaceFacts;
 use crate::metrics::{figure_of, parts};
 
-/// The readings of an end that are looked back on, ten each second.
-const READINGS: usize = 101;
+/// The readings of an end that are looked back on, two each second, as agents send them.
+const READINGS: usize = 21;
 
 /// The most rows of runs that are over.
 const OVER: usize = 1000;

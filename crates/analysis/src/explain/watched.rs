@@ -54,12 +54,14 @@ pub fn watched(
     datagrams: Option<Vec<Sample>>,
 ) -> Listed {
     let process = |of: &EndpointRecord| of.program.as_ref()?.pid;
-    let mut bytes: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+    let mut kib_each_second: BTreeMap<Option<u32>, f64> = BTreeMap::new();
     for of in &records {
-        *bytes.entry(process(of)).or_default() += of.counts.measured.bytes;
+        let edges = Edges::of(&of.samples);
+        let kib = edges.map(|edges| of.counts.measured.bytes as f64 / KIB / edges.seconds);
+        *kib_each_second.entry(process(of)).or_default() += kib.unwrap_or(0.0);
     }
     let all = records.into_iter().filter_map(|of| {
-        let kib = bytes[&process(&of)] as f64 / KIB;
+        let kib = kib_each_second[&process(&of)];
         Watched::of(of, kib)
     });
     let mut connections: Vec<Watched> = all.collect();
@@ -86,10 +88,13 @@ fn each_second(samples: &[Sample]) -> BTreeMap<String, f64> {
 }
 
 impl Watched {
+    /// `process_kib` is what all connections of its process move each second.
     fn of(record: EndpointRecord, process_kib: f64) -> Option<Watched> {
         let (role, program) = (record.role, *record.program.clone()?);
         let is_udp = record.tcp_info.is_none();
-        let run_ns = Edges::of(&record.samples)?.of_threads(|of| Some(of.run_ns));
+        let edges = Edges::of(&record.samples)?;
+        let run_ns = edges.of_threads(|of| Some(of.run_ns));
+        let run_ns = run_ns.map(|ns| ns / edges.seconds);
         let run_ns = run_ns.filter(|_| program.pid.is_some());
         let other = record.not_read();
         let ends = match role {
@@ -137,6 +142,6 @@ fn of_socket(record: &EndpointRecord, run_ns: Option<f64>) -> Figures {
         ("unread_kib", kib(|of| of.receive_queue_bytes)),
         ("receive_buffer_kib", kib(|of| of.receive_buffer_bytes)),
         ("unsent_kib", kib(|of| of.send_allocated_bytes)),
-        ("cpu_pct", run_ns.map(|ns| ns / 1e7 / series.seconds())),
+        ("cpu_pct", run_ns.map(|ns| ns / 1e7)),
     ]
 }
