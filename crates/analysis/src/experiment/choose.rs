@@ -148,8 +148,8 @@ fn by_turns(changes: Vec<Change>) -> Vec<Change> {
 fn of_sizes(row: &Row, mut offers: Vec<Offer>) -> Vec<Offer> {
     let size = |offer: &Offer| {
         let settings = &offer.as_ref().ok()?.settings;
-        let mut values = settings.values();
-        values.next().and_then(|value| parse_bytes(value).ok())
+        let mut sizes = settings.iter().filter(|(name, _)| !name.ends_with("_cpus"));
+        sizes.next().and_then(|(_, value)| parse_bytes(value).ok())
     };
     let is_size = |offer: &Offer| size(offer).is_some();
     let taken = match row.is_larger() {
