@@ -35,8 +35,8 @@ pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> V
             blocks.extend(evidence());
             blocks.push(Block::Gap);
         }
-        blocks.extend(test_answer(&single.first, &place(findings), single.limiter));
-        blocks.extend(floor(&findings.summary));
+        let (place, floor) = (place(findings), floor(&findings.summary));
+        blocks.extend(test_answer(&single.first, &place, single.limiter, floor));
     }
     let caveats = findings.summary.caveats.iter();
     blocks.extend(caveats.map(|words| Block::Note("caveat: ".to_owned(), words.clone())));

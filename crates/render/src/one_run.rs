@@ -23,9 +23,14 @@ use crate::number;
 use crate::progress::show_rate;
 use crate::words::{around, softirqs_words};
 
-/// The answer about one run; `place` says where the endpoints were, `limiter` what limited the run, absent where that
-/// is not known.
-pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) -> Vec<Block> {
+/// The answer about one run; `place` says where the endpoints were, `limiter` what limited the run and `floor` what it cannot
+/// cost less than, absent where that is not known.
+pub fn test_answer(
+    run: &RunView,
+    place: &str,
+    limiter: Option<&ExplainedCell>,
+    floor: Option<Block>,
+) -> Vec<Block> {
     let mut blocks = vec![Block::words(headline(run, place))];
     let losses = sentence(run).map(|words| Block::labelled("losses", words));
     if run.is_alone() {
@@ -43,6 +48,7 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     }
     blocks.extend(losses);
     blocks.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
+    blocks.extend(floor);
     blocks.push(Block::labelled("bottleneck", of_cell(limiter)));
     let proof = limiter.and_then(|cell| cell.proof.as_ref());
     blocks.extend(proof.map(|proof| Block::labelled("experiment", proof_sentence(proof))));

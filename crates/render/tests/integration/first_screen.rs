@@ -79,7 +79,7 @@ fn a_missing_cost_has_the_reason_of_its_attribution() {
     let of_study = answer(&events);
     let caveats = labelled(&of_study, "caveat").join("\n");
     assert!(caveats.contains(&reason), "{reason}\n{of_study}");
-    let of_test = test_answer(&view, "h1 to h2 in lab wire", None);
+    let of_test = test_answer(&view, "h1 to h2 in lab wire", None, None);
     let of_test = printed(&of_test, NARROW);
     let cost = labelled(&of_test, "cost");
     assert_eq!(cost, [format!("not known: {reason}")], "{of_test}");
@@ -107,6 +107,7 @@ fn a_test_prints_every_caveat() {
         let answer = test_answer(
             &view(sender, &receiver, &conditions, true),
             "h1 to h2",
+            None,
             None,
         );
         printed(&answer, NARROW)

@@ -41,7 +41,10 @@ fn figures_and_answer_of_a_test() {
     let conditions = &plan.cells[plan.runs[index].cell].conditions;
     let run = view(sender, receiver, conditions, true);
     assert_snapshot!("summary_of_a_test", printed(&all_figures(&run), NARROW));
-    let answer = printed(&test_answer(&run, "h1 to h2 in lab wire", None), NARROW);
+    let answer = printed(
+        &test_answer(&run, "h1 to h2 in lab wire", None, None),
+        NARROW,
+    );
     assert!(answer.lines().count() <= 10, "{answer}");
     assert!(answer.lines().all(|line| line.chars().count() <= 80));
     assert_snapshot!("answer_of_a_test", answer);
