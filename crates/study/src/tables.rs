@@ -255,7 +255,7 @@ pub struct LabTable {
     pub routes: Option<Map<Map<Router>>>,
     /// Devices without generic receive offload.
     pub gro_off: Option<Vec<String>>,
-    /// The network from which addresses are taken (default: 10.0.0.0/8).
+    /// The network from which addresses are taken (default: 10.0.0.0/24).
     pub subnet: Option<Subnet>,
     /// Whether devices have addresses of IPv6 too (default: true).
     pub ipv6: Option<bool>,

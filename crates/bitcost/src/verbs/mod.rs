@@ -61,7 +61,7 @@ pub enum Verb {
     /// Show or restore the settings of this host
     #[command(subcommand)]
     Host(host::Action),
-    /// Compute goodput of a link, pacing rates, bandwidth-delay products
+    /// Compute the goodput of a link, or a bandwidth-delay product
     #[command(subcommand)]
     Limits(limits::Question),
     /// Print the help of a command

@@ -20,7 +20,7 @@ use direction::{FIRST_SOCKET, Way, client_and_server, is_reverse, ways, with};
 
 pub(crate) const FORM: Form = Form::new(
     "iperf3",
-    "JSON as iperf3 prints it, of an execution with one run or of --run",
+    "JSON as iperf3 prints it, of an execution with one run",
     export,
 );
 
