@@ -160,7 +160,7 @@ impl Settings {
             watch.release();
         }
         let outcomes = self.held.restore();
-        if self.had_link {
+        if std::mem::take(&mut self.had_link) {
             // A run after this one says if it stays away.
             let _ = await_link(&self.offloads.device, LINK_RESTORED);
         }

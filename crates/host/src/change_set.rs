@@ -39,6 +39,8 @@ pub struct InEffect {
 pub struct ChangeSet {
     journal: Box<dyn Journal>,
     changes: Vec<Change>,
+    /// What could not be undone of changes that failed.
+    left: Vec<Outcome>,
     count: u32,
 }
 
@@ -47,6 +49,7 @@ impl ChangeSet {
         ChangeSet {
             journal,
             changes: Vec::new(),
+            left: Vec::new(),
             count: 0,
         }
     }
@@ -56,7 +59,7 @@ impl ChangeSet {
     ///
     /// # Errors
     /// The requested values and those in effect; or the request is of another knob. The change that failed has been
-    /// restored.
+    /// restored, or [`ChangeSet::restore`] tells what is left of it.
     pub fn set(
         &mut self,
         knob: &'static dyn Knob,
@@ -105,7 +108,9 @@ impl ChangeSet {
         };
         self.changes.push(change);
         if let Err(error) = made {
-            self.undo_last();
+            let undone = self.undo_last();
+            self.left
+                .extend(undone.filter(|outcome| !outcome.is_clean()));
             return Err(error);
         }
         Ok(in_effect)
@@ -131,7 +136,7 @@ impl ChangeSet {
     /// Restores every change, the last one first, and qdiscs after all others.
     pub fn restore(&mut self) -> Vec<Outcome> {
         order(&mut self.changes);
-        let mut outcomes = Vec::new();
+        let mut outcomes = std::mem::take(&mut self.left);
         while let Some(outcome) = self.undo_last() {
             outcomes.push(outcome);
         }

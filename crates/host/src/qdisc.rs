@@ -20,6 +20,8 @@ const OUR_HANDLE: u32 = 0xb17c_0000;
 const MAJOR: u32 = 0x1_0000;
 const INGRESS: [&str; 2] = ["ingress", "clsact"];
 const ENOENT: i32 = 2;
+/// `TCA_FQ_CODEL_TARGET`, `_INTERVAL` and `_CE_THRESHOLD`.
+const FQ_CODEL_TIMES: [u16; 3] = [1, 3, 7];
 
 impl Knob for RootQdisc {
     fn name(&self) -> &'static str {
@@ -85,7 +87,10 @@ impl Knob for RootQdisc {
         };
         let requested = |name: &str| values.get(name)?.parse().ok();
         let saved = values.get("options").and_then(|text| unhex(text));
-        let options = saved.unwrap_or_else(|| (known.encode)(&requested));
+        let options = saved.map_or_else(
+            || (known.encode)(&requested),
+            |saved| for_the_same(kind, saved),
+        );
         let made = rtnl.put_qdisc((index, ROOT), handle, kind, &options);
         made.map_err(|error| lacking(error, kind, device))
     }
@@ -100,6 +105,20 @@ impl Knob for RootQdisc {
     fn is_whole(&self) -> bool {
         true
     }
+}
+
+/// What to write so that the kernel lists these options again: fq_codel rounds times down to steps of
+/// 1024 ns when it takes them, and to µs when it lists them.
+fn for_the_same(kind: &str, mut listed: Vec<u8>) -> Vec<u8> {
+    if kind == "fq_codel" {
+        // Each attribute has 8 bytes.
+        for [_, _, low, high, word @ ..] in listed.as_chunks_mut::<8>().0 {
+            if FQ_CODEL_TIMES.contains(&u16::from_ne_bytes([*low, *high])) {
+                *word = u32::from_ne_bytes(*word).saturating_add(1).to_ne_bytes();
+            }
+        }
+    }
+    listed
 }
 
 /// The qdisc at the root; a device that is down may have none.
@@ -251,6 +270,19 @@ mod tests {
             parent,
             extras,
             ..Qdisc::default()
+        }
+    }
+
+    #[test]
+    fn times_of_fq_codel_are_kept_when_written_again() {
+        let known = discipline("fq_codel").expect("a row");
+        for kept in [0u64, 1, 125, 4882, 97_656, 976_562] {
+            let listed = (kept << 10) / 1000;
+            let options = for_the_same("fq_codel", (known.encode)(&|_| Some(listed)));
+            let written = (known.decode)(&options);
+            assert_eq!((written["target_us"] * 1000) >> 10, kept);
+            assert_eq!((written["interval_us"] * 1000) >> 10, kept);
+            assert_eq!(written["limit_packets"], listed);
         }
     }
 

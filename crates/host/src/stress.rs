@@ -35,8 +35,8 @@ pub struct Worked {
 
 /// Memory that a worker of [`Flavour::Memory`] writes to, in bytes.
 pub const MEMORY_BYTES: usize = 64 << 20;
-/// A worker ends after this time in any case.
-const LIMIT: Duration = Duration::from_secs(2 * 3600);
+/// A worker ends after this time in any case; a run takes a week at most.
+const LIMIT: Duration = Duration::from_secs(8 * 24 * 3600);
 const PERIOD: Duration = Duration::from_millis(10);
 const CACHE_LINE: usize = 64;
 /// Cache lines, or rounds of arithmetic, between two readings of the clock.

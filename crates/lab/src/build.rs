@@ -73,12 +73,11 @@ pub(crate) fn build(
         }
     }
     if let Some(emulators) = &mut emulators {
-        for link in topology
-            .links
-            .iter()
-            .filter(|link| emulated_links::carries(link, emulate))
-        {
-            notes.extend(emulators.start(link)?);
+        let links = topology.links.iter();
+        let links = links.filter(|link| emulated_links::carries(link, emulate));
+        let count = links.clone().count();
+        for link in links {
+            notes.extend(emulators.start(link, count)?);
         }
     }
     let network = Network {

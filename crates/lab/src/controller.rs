@@ -26,6 +26,8 @@ use crate::state::State;
 pub const DAEMON_VERB: &str = "lab-daemon";
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// What a node or a link of a large lab adds to that.
+const ANSWER_LIMIT_EACH: Duration = Duration::from_millis(20);
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
 
 /// A running lab. Dropping it takes it down, unless another process holds it.
@@ -40,7 +42,8 @@ impl Lab {
     /// Builds a lab, held by this program run as `lab-daemon`.
     ///
     /// The calling *thread* must live as long as the lab: the kernel kills the daemon with the
-    /// thread that started it. Takes milliseconds; gives up after 5 s.
+    /// thread that started it. Takes milliseconds; gives up after 5 s, and 20 ms for
+    /// each node and link.
     pub fn up(topology: &Topology) -> Result<Self, LabError> {
         Self::build(topology, &[], false, Stdio::inherit())
     }
@@ -71,7 +74,8 @@ impl Lab {
             emulate: emulate.to_vec(),
             is_enterable,
         };
-        let ready = daemon.ask(&request)?;
+        let parts = (topology.nodes.len() + topology.links.len()) as u32;
+        let ready = daemon.ask(&request, ANSWER_LIMIT + ANSWER_LIMIT_EACH * parts)?;
         Ok(Self {
             daemon: Some(daemon),
             ready,
@@ -95,10 +99,11 @@ impl Lab {
     pub fn set(&self, at: &str, wanted: &[(String, Shaping)]) -> Result<Vec<String>, LabError> {
         let held = self.daemon.as_ref();
         let daemon = held.ok_or_else(|| LabError::daemon("another process holds this lab"))?;
-        daemon.ask(&Set {
+        let order = Set {
             at: at.to_owned(),
             wanted: wanted.to_vec(),
-        })
+        };
+        daemon.ask(&order, ANSWER_LIMIT)
     }
 
     /// The file with the counters of the link emulators; `None` when there are none.
@@ -182,6 +187,8 @@ struct Daemon {
 struct Pipes {
     input: Option<ChildStdin>,
     output: Option<ChildStdout>,
+    /// Answers still to come, also to earlier requests.
+    owed: usize,
 }
 
 impl Daemon {
@@ -199,12 +206,17 @@ impl Daemon {
         let pipes = Mutex::new(Pipes {
             input: child.stdin.take(),
             output: child.stdout.take(),
+            owed: 0,
         });
         Ok(Self { child, pipes })
     }
 
-    fn ask<T: DeserializeOwned>(&self, request: &impl Serialize) -> Result<T, LabError> {
-        let limit_s = ANSWER_LIMIT.as_secs();
+    fn ask<T: DeserializeOwned>(
+        &self,
+        request: &impl Serialize,
+        limit: Duration,
+    ) -> Result<T, LabError> {
+        let limit_s = limit.as_secs();
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::TimedOut => {
                 LabError::daemon(format!("no answer within {limit_s} s; try again"))
@@ -218,6 +230,7 @@ impl Daemon {
         line.push(b'\n');
         let gone = || std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
         let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        let pipes = &mut *pipes;
         pipes
             .input
             .as_mut()
@@ -225,9 +238,15 @@ impl Daemon {
             .write_all(&line)
             .map_err(failed)?;
         let output = pipes.output.as_mut().ok_or_else(|| failed(gone()))?;
-        let answer = read_line(output, ANSWER_LIMIT).map_err(failed)?;
-        serde_json::from_str::<Result<T, LabError>>(&answer)
-            .map_err(|error| failed(error.into()))?
+        pipes.owed += 1;
+        let mut answers = String::new();
+        // Those before the last came too late for their requests.
+        while pipes.owed > 0 {
+            answers = read_line(output, limit).map_err(failed)?;
+            pipes.owed = pipes.owed.saturating_sub(answers.lines().count());
+        }
+        let answer = answers.lines().next_back().unwrap_or_default();
+        serde_json::from_str::<Result<T, LabError>>(answer).map_err(|error| failed(error.into()))?
     }
 }
 

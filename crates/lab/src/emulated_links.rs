@@ -124,9 +124,9 @@ impl EmulatedLinks {
         Ok(())
     }
 
-    /// Starts the emulator of a link whose devices were made. Returns a sentence where its rings have
-    /// less room than they need.
-    pub(crate) fn start(&mut self, link: &Link) -> Result<Option<String>, LabError> {
+    /// Starts the emulator of a link whose devices were made, one of so many `links`. Returns a
+    /// sentence where its rings have less room than they need.
+    pub(crate) fn start(&mut self, link: &Link, links: usize) -> Result<Option<String>, LabError> {
         self.enter()?;
         let mut rtnl = Rtnl::open()?;
         let mut device = |end: &End| {
@@ -143,7 +143,7 @@ impl EmulatedLinks {
                 &error,
             )
         };
-        let emulator = Emulator::open(devices, shapings, SEED).map_err(failed)?;
+        let emulator = Emulator::open(devices, shapings, SEED, links).map_err(failed)?;
         let note = emulator.has_short_rings().then(|| {
             format!(
                 "this machine has too little memory for the rings of the link emulator of {} and {}: it may drop packets of bursts shorter than rate × delay",

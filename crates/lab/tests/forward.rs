@@ -49,7 +49,7 @@ impl Path {
     fn later(mtu_bytes: u32, settings: [Shaping; 2], before: impl FnOnce(&Gap)) -> Path {
         let gap = Gap::new(mtu_bytes);
         let devices = gap.devices.map(|index| Device { index, mtu_bytes });
-        let line = Emulator::open(devices, settings, 7).expect("opens");
+        let line = Emulator::open(devices, settings, 7, 1).expect("opens");
         let read = Arc::<Mutex<[LinkEmulator; 2]>>::default();
         before(&gap);
         let latest = read.clone();

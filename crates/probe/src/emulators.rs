@@ -35,19 +35,24 @@ fn queue(line: &LinkEmulator) -> Queue {
         lost,
         overflowed,
         arrived,
+        duplicated,
+        refused,
         ..
     } = line;
     let small = |count: u64| u32::try_from(count & u64::from(u32::MAX)).unwrap_or_default();
-    let gone = departed.packets + lost.packets + overflowed.packets;
+    let come = arrived.packets + duplicated.packets;
+    let gone = departed.packets + lost.packets + overflowed.packets + refused.packets;
+    let node = device.split_once('-').map_or(&**device, |(node, _)| node);
     Queue {
-        node: device.split_once('-').map(|(node, _)| node.to_owned()),
+        // A device that is not named after its node is still none of the endpoint's own.
+        node: Some(node.to_owned()),
         device: device.clone(),
         kind: LinkEmulator::KIND.to_owned(),
         handle: "0:".to_owned(),
         bytes: departed.bytes,
         packets: departed.segments,
         drops: small(lost.packets + overflowed.packets),
-        backlog_packets: small(arrived.packets.saturating_sub(gone)),
+        backlog_packets: small(come.saturating_sub(gone)),
         ..Queue::default()
     }
 }
@@ -100,6 +105,25 @@ mod tests {
             (Some("s1"), 17, 5)
         );
         assert_eq!(parse("3\n[]\n3\n"), Some(Vec::new()));
+    }
+
+    #[test]
+    fn copies_and_refused_packets_are_waited_for_and_gone() {
+        let packets = |packets| Amount {
+            packets,
+            ..Amount::default()
+        };
+        let line = LinkEmulator {
+            device: "wan".to_owned(),
+            arrived: packets(10),
+            duplicated: packets(5),
+            departed: packets(8),
+            refused: packets(3),
+            ..LinkEmulator::default()
+        };
+        let queue = queue(&line);
+        let found = (queue.node.as_deref(), queue.backlog_packets);
+        assert_eq!(found, (Some("wan"), 4));
     }
 
     #[test]

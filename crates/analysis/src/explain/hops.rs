@@ -8,8 +8,8 @@ use crate::explain::series::Series;
 /// One queue that packets pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hop {
-    /// `sender eth0`, or the device of the lab, preceded by its node's name unless it begins with
-    /// that.
+    /// `sender eth0`, or the device of the lab, preceded by its node's name unless it is that, or
+    /// begins with it.
     pub name: String,
     /// Whether it is at the sender's own interface.
     pub is_own: bool,
@@ -81,6 +81,7 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
 
 fn name(queue: &Queue) -> String {
     match queue.node.as_deref() {
+        Some(node) if queue.device == node => queue.device.clone(),
         Some(node) if queue.device.starts_with(&format!("{node}-")) => queue.device.clone(),
         node => format!("{} {}", node.unwrap_or("sender"), queue.device),
     }

@@ -141,7 +141,7 @@ fn detached_lab_outlives_its_command() {
     let yard = skip_without_namespaces(Yard::new(Bench::new()));
     let name = format!("test-{}-detached", std::process::id());
     let words = ["lab", "up", "pair", "--name", &name, "-d"];
-    let started = yard.done(&words);
+    let started = yard.done(&["lab", "up", "--name", &name, "-d", "--", "pair"]);
     let lab = Detached(&yard, &name);
     started.assert_code(0);
     let is_told = started.stdout.starts_with(&format!("lab {name}\n"));

@@ -107,9 +107,18 @@ impl OpenJournal {
 
     /// Appends a step, and returns when it is on disk. When nothing is pending, everything but the
     /// header is removed.
+    ///
+    /// # Errors
+    /// Why it is not; the step is then not in the journal.
     pub fn append(&mut self, step: &Entry) -> io::Result<()> {
-        self.file.write_all(&line(step)?)?;
-        self.file.sync_data()?;
+        let (bytes, start) = (line(step)?, self.file.stream_position()?);
+        let written = self.file.write_all(&bytes);
+        if let Err(error) = written.and_then(|()| self.file.sync_data()) {
+            // The next step must not continue half a line.
+            let _ = self.file.set_len(start);
+            let _ = self.file.seek(SeekFrom::Start(start));
+            return Err(error);
+        }
         match step {
             Entry::Intent(change) | Entry::Made(change) => {
                 drop(self.pending.insert(change.number, change.clone()))

@@ -332,6 +332,7 @@ fn missing_qdisc_is_reported_with_its_module() {
     for (kind, text, name, value) in [
         ("netem", "delay 5ms", "delay_us", "5000"),
         ("fq", "limit 500", "limit_packets", "500"),
+        ("fq_codel", "target 5ms", "target_us", "4999"),
     ] {
         let asked = request(&RootQdisc, "a0", &format!("{kind} {text}"));
         let mut held = held();

@@ -61,14 +61,19 @@ pub struct Emulator {
 
 impl Emulator {
     /// Opens both devices. The first of `shapings` is the direction from the first device to the
-    /// second.
-    pub fn open(devices: [Device; 2], shapings: [Shaping; 2], seed: u64) -> io::Result<Emulator> {
+    /// second. So many `links` have emulators, and share the memory for rings.
+    pub fn open(
+        devices: [Device; 2],
+        shapings: [Shaping; 2],
+        seed: u64,
+        links: usize,
+    ) -> io::Result<Emulator> {
         let [first, second] = devices;
         let (handle, own) = Handle::new()?;
         let [there, back] = shapings;
         let directions = [
-            Direction::open(first, second, there, seed, 0)?,
-            Direction::open(second, first, back, seed, 1)?,
+            Direction::open([first, second], there, seed, 0, links)?,
+            Direction::open([second, first], back, seed, 1, links)?,
         ];
         Ok(Emulator {
             directions,
@@ -206,14 +211,15 @@ fn is_prompt(shaping: &Shaping) -> bool {
 
 impl Direction {
     fn open(
-        from: Device,
-        to: Device,
+        [from, to]: [Device; 2],
         shaping: Shaping,
         seed: u64,
         number: u64,
+        links: usize,
     ) -> io::Result<Direction> {
+        let rate_by_delay = rate_by_delay_bytes(&shaping);
         Ok(Direction {
-            inlet: Inlet::open(from.index, from.mtu_bytes, rate_by_delay_bytes(&shaping))?,
+            inlet: Inlet::open(from.index, from.mtu_bytes, rate_by_delay, links)?,
             is_prompt: is_prompt(&shaping),
             schedule: Schedule::new(shaping, seed, number),
             leaving: VecDeque::new(),

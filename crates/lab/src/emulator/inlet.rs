@@ -18,7 +18,7 @@ const BURST_BYTES: u64 = 8 << 20;
 const SUPER_PACKET_BYTES: u64 = 16 << 10;
 
 /// The memory that remains for other uses: a ring takes at most one in this many bytes that are
-/// available.
+/// available, divided by the number of links, so that those of a lab, four for each link, take at most a quarter.
 const OF_AVAILABLE: u64 = 16;
 
 /// Bytes of an Ethernet header with a VLAN tag.
@@ -61,14 +61,20 @@ enum From {
 
 impl Inlet {
     /// Opens a device of the calling thread's network namespace, with room for bursts of the product
-    /// of the direction's rate and delay, and [`BURST_BYTES`] more.
-    pub fn open(device_index: u32, mtu_bytes: u32, rate_by_delay: u64) -> io::Result<Inlet> {
+    /// of the direction's rate and delay, and [`BURST_BYTES`] more. `links` share the memory.
+    pub fn open(
+        device_index: u32,
+        mtu_bytes: u32,
+        rate_by_delay: u64,
+        links: usize,
+    ) -> io::Result<Inlet> {
         let before_ns = clock::monotonic_ns();
         let data = rate_by_delay.saturating_add(BURST_BYTES);
         let mut is_short = false;
         let mut ring = |lengths: Lengths, each: u64| {
             let wanted = (data / each).saturating_mul(Ring::slot_bytes(lengths));
-            let most = available_memory_bytes().map_or(u64::MAX, |bytes| bytes / OF_AVAILABLE);
+            let of_available = OF_AVAILABLE * links.max(1) as u64;
+            let most = available_memory_bytes().map_or(u64::MAX, |bytes| bytes / of_available);
             is_short |= wanted > most;
             Ring::open(device_index, lengths, wanted.min(most) as usize)
         };

@@ -136,11 +136,13 @@ impl Rtnl {
 }
 
 /// Whether the kernel's value of a parameter is the requested one, apart from its units: bursts are times in steps of 64 ns
-/// (800 bytes at 100 Gbit/s), shares in 2^-32, rates in bytes per second.
+/// (800 bytes at 100 Gbit/s), shares in 2^-32, rates in bytes per second, times of fq_codel in steps of 1024 ns.
 pub fn agrees(name: &str, requested: u64, actual: u64) -> bool {
     let step = match name {
         "burst_bytes" => 2 + requested / 64,
         "rate_bps" => 8,
+        // Rounded down when it is taken, and again when it is listed.
+        "target_us" | "interval_us" => 2,
         name if name.ends_with("_ppm") => 1,
         _ => 0,
     };

@@ -22,9 +22,12 @@ pub fn start() -> Result<(), Failure> {
             "cannot start the process that keeps the lab: {error}"
         ))
     };
+    let mut words: Vec<_> = std::env::args_os().skip(1).collect();
+    let end_of_options = words.iter().position(|word| word == "--");
+    let at = end_of_options.unwrap_or(words.len());
+    words.insert(at, format!("--{BACKGROUND}").into());
     let mut background = Command::new(OWN_PROGRAM)
-        .args(std::env::args_os().skip(1))
-        .arg(format!("--{BACKGROUND}"))
+        .args(words)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
