@@ -20,7 +20,6 @@ mod policy;
 #[cfg(test)]
 mod policy_tests;
 mod profile;
-mod readings;
 mod receiving;
 mod refusal;
 mod run;
@@ -302,6 +301,7 @@ fn answer(
         ToAgent::Finish { sent } => forward(run, output, Command::Finish(sent)),
         ToAgent::Stop => {
             *run = None;
+            measuring::give_up();
             output.send(&FromAgent::Stopped);
         }
         // A controller that has yet to read others knows from them that this agent lives.

@@ -1,7 +1,7 @@
 //! The measurements of the host between runs: one at a time, each in a separate thread, which sends the result, so
 //! that the agent keeps listening.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bitcost_model::protocol::FromAgent;
@@ -14,6 +14,15 @@ use crate::output::Output;
 use crate::refusal::Refusal;
 
 static IS_MEASURING: AtomicBool = AtomicBool::new(false);
+
+/// How often measurements were given up; what was begun before tells nobody.
+static GIVEN_UP: AtomicU32 = AtomicU32::new(0);
+
+/// Gives up what is measured now.
+pub fn give_up() {
+    GIVEN_UP.fetch_add(1, Ordering::Relaxed);
+    IS_MEASURING.store(false, Ordering::Relaxed);
+}
 
 /// Wait before the idle host is measured, until earlier activity has ended.
 const SETTLING: Duration = Duration::from_millis(20);
@@ -76,10 +85,13 @@ fn start(
             "measure {what}: another measurement of this host runs; wait until that is done"
         )));
     }
+    let before = GIVEN_UP.load(Ordering::Relaxed);
     let thread = std::thread::Builder::new().spawn(move || {
         let found = measure();
-        IS_MEASURING.store(false, Ordering::Relaxed);
-        output.send(&found);
+        if GIVEN_UP.load(Ordering::Relaxed) == before {
+            IS_MEASURING.store(false, Ordering::Relaxed);
+            output.send(&found);
+        }
     });
     thread.map(drop).map_err(|error| {
         IS_MEASURING.store(false, Ordering::Relaxed);

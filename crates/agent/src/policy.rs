@@ -36,6 +36,8 @@ impl Policy<'_> {
                 let parts = prepare.parts.iter_mut();
                 parts.for_each(|part| part.listen_on = Some(self.0.local.ip()));
             }
+            // They tell what this host knows of others.
+            ToAgent::Meet { addresses, .. } => addresses.clear(),
             _ => {}
         }
         Ok(message)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bitcost_model::protocol::{
     Addresses, DRAIN_MAX, FromAgent, Origin, Prepare, SentCounts, Start,
 };
+use bitcost_model::readings::Readings;
 use bitcost_model::record::{Counts, Role, Sample};
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_traffic::{Control, DRAIN_TIMEOUT, Flow, Phase};
@@ -18,7 +19,6 @@ use crate::connect::named;
 use crate::events::{Command, Event, FlowIndex, Started};
 use crate::output::Output;
 use crate::profile::Profiler;
-use crate::readings::Readings;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 use crate::worker::Worker;
@@ -265,7 +265,8 @@ impl<'a> Threads<'a> {
         let first = sampler.read(sums(self.controls));
         let window_start_ns = first.at_ns;
         send_progress(output, first.clone());
-        let mut readings = Readings::new(first);
+        let mut readings = Readings::default();
+        readings.push(first);
         for tick in 1.. {
             let next_ns = window_start_ns + tick * INTERVAL_NS;
             if next_ns >= start.window_end_ns || self.look_until(next_ns, bounded, &mut sampler)? {
@@ -276,7 +277,7 @@ impl<'a> Threads<'a> {
             if tick % PROGRESS_EVERY == 0 {
                 send_progress(output, read.clone());
             }
-            readings.push(tick, read);
+            readings.push(read);
         }
         self.look_until(start.window_end_ns, bounded, &mut sampler)?;
         self.enter(Phase::Cooldown);
@@ -289,6 +290,7 @@ impl<'a> Threads<'a> {
         self.kept.clear();
         send_progress(output, last.clone());
         let window_end_ns = last.at_ns;
+        readings.push(last);
         if prepare.parts.iter().any(|part| part.role == Role::Sender) {
             // The other endpoint stops at the end of its window, which may be slightly earlier.
             self.wait_until(start.stop_ns, true)?;
@@ -299,7 +301,7 @@ impl<'a> Threads<'a> {
         Ok(Watched {
             window_start_ns,
             window_end_ns,
-            samples: readings.with(last),
+            samples: readings.all(),
             pinned: pinned.collect(),
             profiler: sampler.profiler,
         })
@@ -372,8 +374,8 @@ impl<'a> Threads<'a> {
     fn note_stall(&mut self, prepare: &Prepare) {
         self.has_moved();
         let parts = self.parts.iter().zip(&prepare.parts);
-        let still = parts.map(|(flows, part)| (flows.moved.1.elapsed(), part));
-        let mut stalled = still.filter(|(still, part)| *still >= part.conditions.outage_timeout());
+        let still = parts.map(|(flows, part)| (flows.moved.1.elapsed(), &part.conditions));
+        let mut stalled = still.filter(|(still, of)| *still >= of.outage_timeout() + of.pause());
         if let Some((still, _)) = stalled.next() {
             self.end = self.end.or(Some(End::Stalled(still)));
         }

@@ -13,6 +13,7 @@ use bitcost_model::place::{IpVersion, is_of_one_link};
 use bitcost_model::protocol::{
     Addresses, DRAIN_MAX, FromAgent, Lease, Part, Peer, Prepare, SentCounts, ToAgent, Token,
 };
+use bitcost_model::readings::Readings;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 
 use crate::clock::ClockRelation;
@@ -365,7 +366,7 @@ struct Finish<'a, 'b, 'c> {
     role_of: &'a dyn Fn(Role) -> Role,
     sink: &'a mut Sink<'b>,
     /// What each host reported in its window; absent where a run that is ended before its time is not kept.
-    readings: Option<[Vec<Sample>; 2]>,
+    readings: Option<[Readings; 2]>,
     has_sent: [bool; 2],
     /// Why the run ended before its time.
     interrupted: Option<String>,
@@ -451,8 +452,8 @@ impl Finish<'_, '_, '_> {
             if records[host as usize].is_some() || !is_lost {
                 continue;
             }
-            let samples = std::mem::take(&mut readings[host as usize]);
-            let record = EndpointRecord::of_readings((self.role_of)(host), samples);
+            let readings = std::mem::take(&mut readings[host as usize]);
+            let record = EndpointRecord::of_readings((self.role_of)(host), readings.all());
             let Some(record) = record else {
                 return Err(error);
             };

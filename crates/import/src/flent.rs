@@ -69,7 +69,12 @@ fn rates(results: &Node, way: &str) -> Option<Series> {
     if let Some(sum) = names.iter().find(|name| name.ends_with(" sum")) {
         return Some(of(sum));
     }
-    let flows = names.iter().filter(|name| !name.ends_with(" avg"));
+    // `TCP upload::2`; of its socket there are series such as `TCP upload::tcp_rtt`.
+    let is_flow = |name: &&&str| {
+        let child = name.rsplit_once("::");
+        child.is_none_or(|(_, child)| child.parse::<u32>().is_ok()) && !name.ends_with(" avg")
+    };
+    let flows = names.iter().filter(is_flow);
     let add = |sum: Series, flow: Series| {
         let both = sum.into_iter().zip(flow);
         both.map(|(a, b)| a.zip(b).map(|(a, b)| a + b).or(a).or(b))

@@ -34,6 +34,12 @@ impl Conditions {
         self.places.asked_version().unwrap_or(IpVersion::V4)
     }
 
+    /// Whether the threads of this end call repeatedly while they wait: a receiver's, and of transactions both ends'.
+    pub fn spins(&self, role: Role) -> bool {
+        let receives = role == Role::Receiver || self.workload.is_transactional();
+        receives && self.waiting == Waiting::Spin
+    }
+
     /// Headers of IP and of the transport without options, in bytes.
     pub fn header_bytes(&self) -> u32 {
         let timestamps = match self.workload.is_datagram() {
@@ -190,6 +196,15 @@ impl Conditions {
             u64::from(self.message_size_bytes) * u64::from(self.burst_messages.unwrap_or(1))
         };
         each.saturating_mul(self.flows.into())
+    }
+
+    /// The longest time between two messages of a flow, or two bursts, that a requested rate leaves.
+    pub fn pause(&self) -> Duration {
+        let each_s = self.transaction_rate.map(f64::from);
+        let each_s = each_s.or_else(|| self.asked_messages_per_second(None));
+        let burst = f64::from(self.burst_messages.unwrap_or(1));
+        let pause_s = each_s.map_or(0.0, |each_s| burst / each_s);
+        Duration::try_from_secs_f64(pause_s).unwrap_or(Duration::MAX / 2)
     }
 
     /// Messages per second that the run asks of each flow; absent where it is not paced. The MTU of

@@ -32,6 +32,7 @@ pub mod place;
 pub mod plan;
 pub mod profile;
 pub mod protocol;
+pub mod readings;
 mod reason;
 pub mod record;
 pub mod search;

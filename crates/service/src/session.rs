@@ -17,8 +17,10 @@ use crate::front::Channel;
 use crate::message::{clean_line, frame};
 use crate::shared::Shared;
 
-/// The longest time for which a client may have the host.
+/// The longest time for which a client may have the host, unless the service allows a longer run; and what that run has besides.
 const SESSION_MAX: Duration = Duration::from_secs(3600);
+
+const BESIDES: Duration = Duration::from_secs(120);
 
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -77,12 +79,14 @@ impl Session<'_, '_> {
     /// Waits for the end of the agent; returns why it ended, if not by the client.
     fn watch(&mut self, agent: &mut Child, client: &Channel) -> Option<String> {
         let mut said = BufReader::new(agent.stderr.take()?);
+        let longest = Duration::from_secs(self.shared.rules.max_duration_s.into());
+        let most = SESSION_MAX.max(longest + BESIDES);
         let why = loop {
             if self.shared.is_stopping() {
                 break Some("the service is being stopped".to_owned());
             }
-            if self.begun.elapsed() >= SESSION_MAX {
-                let most = SESSION_MAX.as_secs();
+            if self.begun.elapsed() >= most {
+                let most = most.as_secs();
                 break Some(format!("a client has the host for at most {most} s"));
             }
             match self.listen(&mut said) {

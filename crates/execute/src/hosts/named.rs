@@ -1,7 +1,7 @@
 //! The two hosts that play the endpoints if any is named: this machine, or one that the system's
 //! ssh reaches.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use bitcost_model::Invalid;
 use bitcost_model::event::{NamedHost, NamedHosts};
@@ -88,10 +88,15 @@ impl Host {
             );
             return Err(Invalid(why));
         }
-        let bare = host
-            .strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'));
-        let host = bare.unwrap_or(host);
+        let bare = host.strip_prefix('[');
+        let bare = bare.and_then(|host| host.strip_suffix(']'));
+        // What else was in them could be an option of ssh.
+        let is_address = |of: &&str| {
+            of.split('%')
+                .next()
+                .is_some_and(|of| of.parse::<Ipv6Addr>().is_ok())
+        };
+        let host = bare.filter(is_address).unwrap_or(host);
         Ok(Host::Ssh(format!("{user}{host}")))
     }
 
@@ -275,6 +280,8 @@ mod tests {
         assert_eq!(Host::parse("local"), Ok(Host::Local));
         assert_eq!(Host::parse("ssh:me@web"), ssh("me@web"));
         assert_eq!(Host::parse("web"), ssh("web"));
+        assert_eq!(Host::parse("me@[fd00::2]"), ssh("me@fd00::2"));
+        assert_eq!(Host::parse("[-oProxyCommand=x]"), ssh("[-oProxyCommand=x]"));
         assert_eq!(Host::parse("ssh://me@web:2222"), ssh("ssh://me@web:2222"));
         let link =
             "bitcost://web/#cBAvVwAcjP5ogXoQBxMpQGAjhCW4hZbWMxB7x-tTfGU.AAAAAAAAAAAAAAAAAAAAAA";

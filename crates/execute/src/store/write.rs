@@ -22,6 +22,8 @@ pub struct Writer {
     lines: usize,
     /// Length of the complete lines, if an incomplete one follows them.
     whole_bytes: Option<u64>,
+    /// A line could not be written.
+    is_broken: bool,
     chain: Chain,
 }
 
@@ -41,6 +43,7 @@ impl Writer {
             file,
             lines: 0,
             whole_bytes: None,
+            is_broken: false,
             chain: Chain::default(),
         };
         writer.lock()?;
@@ -60,6 +63,7 @@ impl Writer {
             file,
             lines: end.lines,
             whole_bytes,
+            is_broken: false,
             chain: end.chain.clone(),
         };
         writer.lock()?;
@@ -98,7 +102,12 @@ impl Writer {
             return Ok(self.lines);
         }
         self.lines += 1;
-        let written = self.write_line(event);
+        let written = match std::mem::replace(&mut self.is_broken, true) {
+            // The checksums of what follows begin with that of the line.
+            true => Err(io::Error::other("an earlier line could not be written")),
+            false => self.write_line(event),
+        };
+        self.is_broken = written.is_err();
         written.map_err(|error| cannot_write(&self.folder.join(LOG_NAME), &error))?;
         Ok(self.lines)
     }

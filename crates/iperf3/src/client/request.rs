@@ -25,12 +25,23 @@ const OF_BOTH_ENDS: [&str; 10] = [
     "delay_variation",
 ];
 
-/// Those of receive calls. A server that receives does so by its own, which no parameter of a test names.
-const OF_RECEIVE_CALLS: [&str; 4] = [
+/// Those of an end that receives. A server that receives does so by its own calls, which no parameter of a test names.
+const OF_RECEIVER: [&str; 5] = [
+    "receive_work_ns",
     "receive_size_bytes",
     "receive_low_water_bytes",
     "waiting",
     "busy_poll_us",
+];
+
+/// Those of an end that sends.
+const OF_SENDER: [&str; 6] = [
+    "send_work_ns",
+    "payload",
+    "burst_messages",
+    "send_buffer_bytes",
+    "notsent_low_water_bytes",
+    "messages_per_call",
 ];
 
 /// Checks that a run is possible with a stock server at the receiver's host.
@@ -48,9 +59,11 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
         return needs(&format!("the workload {name}"));
     }
     let to_server = conditions.direction != Direction::Reverse;
+    let from_server = conditions.direction != Direction::Forward;
     let is_refused = |setting: &&Setting| {
-        let of_calls = to_server && OF_RECEIVE_CALLS.contains(&setting.name);
-        (setting.is_set)(conditions) && (of_calls || OF_BOTH_ENDS.contains(&setting.name))
+        let of_server = to_server && OF_RECEIVER.contains(&setting.name)
+            || from_server && OF_SENDER.contains(&setting.name);
+        (setting.is_set)(conditions) && (of_server || OF_BOTH_ENDS.contains(&setting.name))
     };
     if let Some(setting) = SETTINGS.iter().find(is_refused) {
         return needs(&setting.option());
@@ -190,5 +203,22 @@ mod tests {
         let bounded = conditions(|c| c.stop_bytes = Some(100_000_000));
         let read = Params::read(params(&bounded).unwrap().to_string().as_bytes()).unwrap();
         assert_eq!((read.seconds, read.bytes), (0, 100_000_000));
+    }
+
+    #[test]
+    fn settings_of_the_servers_end_are_refused() {
+        for direction in [Direction::Forward, Direction::Reverse] {
+            let of = |change: fn(&mut Conditions)| {
+                check(&conditions(|c| {
+                    c.direction = direction;
+                    change(c);
+                }))
+            };
+            let sends = of(|c| c.buffers.send_work_ns = 1000);
+            let receives = of(|c| c.buffers.receive_work_ns = 1000);
+            let is_refused = [sends.is_err(), receives.is_err()];
+            let is_reverse = direction == Direction::Reverse;
+            assert_eq!(is_refused, [is_reverse, !is_reverse]);
+        }
     }
 }
