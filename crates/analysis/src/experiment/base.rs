@@ -197,8 +197,11 @@ impl Base {
         let of_lab = self.lab.as_ref().and_then(|lab| lab.path());
         let of_lab = of_lab.map(|path| path.rtt_us() as f64);
         let rtt_ms = self.load.rtt_us.or(of_lab).unwrap_or(0.0) / 1e3;
+        let flows = f64::from(self.conditions.flows);
+        let requested = self.conditions.transaction_rate;
+        let rate = requested.map_or(self.rate, |each| f64::from(each) * flows);
         let at_least = match self.conditions.workload.is_transactional() {
-            true => TRANSACTIONS / self.rate * 1e3,
+            true => TRANSACTIONS / rate * 1e3,
             false => 0.0,
         };
         let window = WINDOW_MS.max(WINDOW_RTTS * rtt_ms).max(at_least);

@@ -65,6 +65,12 @@ impl BlackHole {
         }
     }
 
+    /// Whether the large messages are answers, whose way datagrams do not take.
+    pub fn is_of_answers(&self) -> bool {
+        let of = &self.conditions;
+        of.workload.is_transactional() && of.response_size_bytes > of.request_size_bytes
+    }
+
     /// Datagrams in packets as large as those of segments with this much user data.
     pub fn probe(&self, size: u32) -> Conditions {
         let [duration_ms, warmup_ms] = PROBE_MS;

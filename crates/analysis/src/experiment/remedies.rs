@@ -10,7 +10,7 @@ use super::base::Base;
 use super::change::Offer;
 use super::judge::WORTH;
 use super::table::CHANGES;
-use crate::explain::{ExplainedCell, MTU_BLACK_HOLE, Remedy, Tried, WINDOW_OF_ROUTE};
+use crate::explain::{ExplainedCell, Limiter, MTU_BLACK_HOLE, Remedy, Tried, WINDOW_OF_ROUTE};
 
 /// The least gain in this many pairs of runs that is one.
 const MUCH: f64 = 1.2;
@@ -68,14 +68,18 @@ fn without(base: &Base, name: &str, words: &str) -> Option<Remedy> {
     })
 }
 
-/// The rate that the sender's own interface is set to.
+/// The rate that the sender's own interface is set to; with a command only where it is there that the rate ends.
 fn own_shaper(base: &Base) -> Option<Remedy> {
     let own = &base.host(Role::Sender)?.device;
     let device = &own.name;
     let mut queues = own.qdiscs.iter();
     let shapes = queues.any(|queue| SHAPERS.iter().any(|kind| queue.contains(kind)));
+    let there = format!("at sender {device}");
+    let is_there = |of: &Limiter| of.to_string().ends_with(&there);
+    let is_there = base.named.as_ref().is_some_and(is_there);
+    let command = format!("tc qdisc del dev {} root", shell_word(device));
     (base.lab.is_none() && shapes).then(|| Remedy {
-        command: Some(format!("tc qdisc del dev {} root", shell_word(device))),
+        command: Some(command).filter(|_| is_there),
         host: Some(base.host_role(Role::Sender)),
         ..in_words(&format!("a higher rate at {device}, or no shaper"))
     })

@@ -149,6 +149,9 @@ fn steadiness(run: &RunView, rtt_us: f64) -> Option<(f64, [f64; 2])> {
 
 /// CPUs that the traffic threads of an endpoint use, and the waiting for the kernel's receive work.
 fn busy(run: &RunView, role: Role) -> Option<f64> {
+    if run.conditions.spins(role) {
+        return None;
+    }
     let (working, waiting) = cpu::of_first_part(run.end(role))?;
     Some(match Behind::of(run, role, waiting) {
         Behind::ReceiveWork => working + waiting,

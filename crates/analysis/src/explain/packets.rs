@@ -59,8 +59,8 @@ fn unheard(run: &RunView, end: &EndpointRecord) -> Option<Unheard> {
     let is_transactional = conditions.workload.is_transactional();
     let is_small = is_transactional && sizes.iter().all(|bytes| *bytes < segment);
     let came = [run.sender, run.receiver].map(|end| end.counts.total().bytes);
-    // What was handed to the kernel counts as sent in a stream.
-    let has_passed = came[1] > 0 || is_transactional && came[0] > 0;
+    // What was handed to the kernel counts as sent, of a stream by the sender, of an answer by the receiver.
+    let has_passed = came[usize::from(!is_transactional)] > 0;
     if is_small || has_passed {
         return None;
     }

@@ -160,6 +160,10 @@ impl Signals {
         if let Some((times, most)) = times[0].as_mut().zip(most) {
             times.blocked = times.blocked.min(most);
         }
+        for role in [Role::Sender, Role::Receiver] {
+            // Its time on a CPU does not say how much it works.
+            times[role as usize] = times[role as usize].filter(|_| !run.conditions.spins(role));
+        }
         let foreign = [Role::Sender, Role::Receiver];
         let foreign = foreign.map(|role| Foreign::of(run, role, &both[role as usize], goodput_bps));
         if let Some((of, times)) = foreign[1].zip(times[1].as_mut()) {

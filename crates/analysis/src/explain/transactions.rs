@@ -74,8 +74,11 @@ impl Restarts {
 /// The least time of a retransmission timer, in seconds (`TCP_RTO_MIN`); one segment in flight is not sent again sooner.
 const TIMER_S: f64 = 0.2;
 
-/// What both ends sent again × the least time that each of these waited ÷ the time of the flows.
-fn resending(run: &RunView, flows: f64) -> Option<f64> {
+/// What both ends sent again × the least time that each of these waited ÷ the time of the flows; absent where a transaction has
+/// more than a segment, of which several may be sent again without a timer.
+fn resending(run: &RunView, flows: f64, bytes: u32) -> Option<f64> {
+    let segment = run.sender.flows.first()?.at_start.mss_bytes;
+    segment.filter(|segment| bytes <= *segment)?;
     let again = |end: &EndpointRecord| {
         let edges = Edges::of(&end.samples)?;
         Some(edges.tcp(|info| info.total_retrans)? / edges.seconds)
@@ -100,7 +103,7 @@ impl Transactions {
             busy_polls: conditions.busy_poll_us.is_some_and(|us| us > 0),
             bytes,
             rtt_ns: least_rtt_us(run).map(|us| 1e3 * us),
-            resending: resending(run, flows),
+            resending: resending(run, flows, bytes),
             restarts: least_rtt_us(run).and_then(|rtt_us| Restarts::of(run, rtt_us)),
         })
     }

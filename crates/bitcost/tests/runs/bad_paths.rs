@@ -60,7 +60,12 @@ fn full_packets_that_vanish_are_named_with_what_passes() {
         assert!((1336..=1344).contains(&segment.unwrap()), "{printed}");
     };
     thread::scope(|scope| {
-        for words in ["tcp", "tcp -R --prove", "rr --request-size 3000 --json"] {
+        for words in [
+            "tcp",
+            "tcp -R --prove",
+            "rr --request-size 3000 --json",
+            "rr --response-size 3000 --json",
+        ] {
             scope.spawn(move || named(words));
         }
     });

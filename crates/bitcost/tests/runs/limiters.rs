@@ -43,6 +43,10 @@ fn requests_are_bound_by_latency() {
         assert!(detail.starts_with("one "), "{verdict:#}");
         assert!(detail.ends_with("µs are waiting"), "{verdict:#}");
     }
+    // Threads that call all the time while they wait have no full CPU.
+    let spins = said(&[&["rr", "--set", "waiting=spin"], &path as &[_]].concat());
+    let limiter = spins["limiter"].as_str().unwrap_or_default();
+    assert!(!limiter.ends_with("_cpu"), "{spins:#}");
 }
 
 fn shaper_is_named_with_its_interface() {

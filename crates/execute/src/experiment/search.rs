@@ -68,7 +68,7 @@ pub fn search(
     if reasons.is_empty() {
         return Ok(Some(ladder));
     }
-    Err(ExecuteError::Usage(format!(
+    Err(ExecuteError::Environment(format!(
         "mode = \"auto\"{name}: no trial has a result: {}; leave it out, or name the modes",
         reasons.join("; ")
     )))

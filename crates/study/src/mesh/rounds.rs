@@ -21,11 +21,10 @@ impl Mesh {
         let hosts = self.hosts.len();
         match &self.pattern {
             Pattern::Screen => {
-                let mut rounds = matchings(hosts, random);
-                rounds.truncate(SCREEN);
+                let rounds = matchings(hosts, SCREEN, random);
                 both_ways(rounds, random)
             }
-            Pattern::AllPairs => both_ways(matchings(hosts, random), random),
+            Pattern::AllPairs => both_ways(matchings(hosts, usize::MAX, random), random),
             Pattern::Ring if hosts == 2 => both_ways(vec![vec![(0, 1)]], random),
             Pattern::Ring => {
                 let edges = (0..hosts).map(|host| (host, (host + 1) % hosts));
@@ -60,9 +59,9 @@ impl Mesh {
     }
 }
 
-/// Every pair of this number of hosts in perfect matchings, in random order: one round fewer than hosts,
-/// or as many where their number is odd and one host rests in each (the circle method).
-fn matchings(hosts: usize, random: &mut ChaCha8Rng) -> Vec<Vec<Pair>> {
+/// Every pair of this number of hosts in perfect matchings, in random order, of which `most` are made: one round fewer than
+/// hosts, or as many where their number is odd and one host rests in each (the circle method).
+fn matchings(hosts: usize, most: usize, random: &mut ChaCha8Rng) -> Vec<Vec<Pair>> {
     let mut names: Vec<usize> = (0..hosts).collect();
     shuffle(&mut names, random);
     let circle = hosts + hosts % 2 - 1;
@@ -73,9 +72,9 @@ fn matchings(hosts: usize, random: &mut ChaCha8Rng) -> Vec<Vec<Pair>> {
         let there = pairs.filter(|(a, b)| *a < hosts && *b < hosts);
         there.map(|(a, b)| (names[a], names[b])).collect()
     };
-    let mut rounds: Vec<Vec<Pair>> = (0..circle).map(round).collect();
-    shuffle(&mut rounds, random);
-    rounds
+    let mut turns: Vec<usize> = (0..circle).collect();
+    shuffle(&mut turns, random);
+    turns.into_iter().take(most).map(round).collect()
 }
 
 /// Each pair in the first round in which both of its hosts are free.

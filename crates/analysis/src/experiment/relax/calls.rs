@@ -103,8 +103,8 @@ pub(in crate::experiment) fn no_bursts(base: &Base) -> Vec<Offer> {
 }
 
 pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
-    // Each flow of datagrams would have the rate that one has.
-    if base.conditions.workload.is_datagram() && base.conditions.is_paced() {
+    // Each flow of a stream would have the rate that one has.
+    if !base.conditions.workload.is_transactional() && base.conditions.is_paced() {
         return Vec::new();
     }
     let offer = |times: u32| {

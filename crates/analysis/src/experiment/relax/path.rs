@@ -1,6 +1,7 @@
 //! How a sender shares the path, and the queues of a lab.
 
 use bitcost_model::record::Role;
+use bitcost_model::shaping::QueueLimit;
 
 use crate::experiment::base::Base;
 use crate::experiment::change::{Offer, cannot, host, program, refused};
@@ -54,8 +55,16 @@ pub(in crate::experiment) fn queue_limits(base: &Base) -> Vec<Offer> {
         let reason = "others use the running lab (bitcost lab set LAB DEVICE queue_limit=…)";
         return vec![refused(label, reason)];
     }
-    let bdp = lab.path().and_then(|path| path.bdp_bytes());
+    let path = lab.path();
+    let bdp = path.as_ref().and_then(|path| path.bdp_bytes());
     let limits = bdp.map(|bdp| TIMES.map(|times| (bdp as f64 * times / PACKET_BYTES).ceil()));
+    let ends = path.iter().flat_map(|path| &path.there);
+    let set = ends.filter(|end| end.egress.needs_emulator());
+    let set = set.filter_map(|end| match end.egress.queue_limit {
+        Some(QueueLimit::Packets(packets)) => Some(packets),
+        _ => None,
+    });
+    let has = f64::from(set.min().unwrap_or(0));
     let offer = |packets: f64| {
         let limit = format!("{packets:.0} packets");
         let keep = format!("tc qdisc change dev DEV … limit {packets:.0} at the slowest link");
@@ -65,5 +74,9 @@ pub(in crate::experiment) fn queue_limits(base: &Base) -> Vec<Offer> {
             keep,
         ))
     };
-    limits.into_iter().flatten().map(offer).collect()
+    let longer = limits
+        .into_iter()
+        .flatten()
+        .filter(|packets| *packets > has);
+    longer.map(offer).collect()
 }

@@ -15,7 +15,7 @@ use bitcost_study::Study;
 use super::arguments::Arguments;
 use super::described::Test;
 use crate::failure::Failure;
-use crate::opened::{self, say_log};
+use crate::opened::say_log;
 use crate::options::slow::refuse_slow;
 use crate::outcome::check;
 use crate::output;
@@ -55,10 +55,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let executed = test.execute(&study, lengths, None, &stop, &mut Live::default())?;
     let folder = executed.folder;
-    let ending = executed
-        .ending
-        .inspect_err(|_| folder.as_deref().into_iter().for_each(opened::say_place))?;
-    let mut findings = executed.findings?;
+    // What was measured is printed, whatever ended it.
+    let mut findings = match executed.findings {
+        Ok(findings) => findings,
+        Err(error) => return executed.ending.and(Err(error)).map_err(Failure::from),
+    };
     findings.comparison = of_study(&findings, arguments.judging.threshold);
     let printed = match &findings.comparison {
         Some(comparison) if look.is_for_people() => {
@@ -68,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     say_log(folder.as_deref());
     printed?;
-    if ending == Ending::Interrupted {
+    if executed.ending? == Ending::Interrupted {
         return Err(Failure::Interrupted);
     }
     check(&findings)?;
