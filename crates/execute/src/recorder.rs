@@ -109,7 +109,7 @@ impl<'a> Recorder<'a> {
             return Ok(false);
         };
         self.progress.precision(&precision);
-        Ok(precision.reached)
+        Ok(precision.is_done)
     }
 
     pub fn find(&mut self) -> Result<Findings, ExecuteError> {

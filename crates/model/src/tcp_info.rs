@@ -45,7 +45,7 @@ macro_rules! tcp_info {
         $bytes.get(offset_of!(Raw, $raw)..).and_then(<[u8]>::first_chunk).map(read)
     }};
     (sum $own:expr, $other:expr) => {
-        $own.zip($other).map(|(own, other)| own + other)
+        $own.zip($other).map(|(own, other)| own.wrapping_add(other))
     };
     ($own:expr, $other:expr) => {
         $own
@@ -118,4 +118,12 @@ tcp_info! {
     rwnd_limited_us: u64 = tcpi_rwnd_limited, sum;
     /// Part of it limited by the send buffer, in microseconds.
     sndbuf_limited_us: u64 = tcpi_sndbuf_limited, sum;
+}
+
+impl TcpInfo {
+    /// Whether the bytes that were sent fill so many segments that the 32-bit counters of segments went round.
+    pub fn has_wrapped(&self) -> bool {
+        let sent = self.bytes_sent.zip(self.snd_mss_bytes);
+        sent.is_some_and(|(bytes, mss)| bytes / u64::from(mss.max(1)) >= u64::from(u32::MAX))
+    }
 }

@@ -83,6 +83,7 @@ fn again(comparison: &Comparison, seconds: f64) -> Option<String> {
             .map_or(word.as_str(), |(option, _)| option)
         {
             "--resume" => return None,
+            "--ci" | "--like-the-document" => {}
             "--blocks" | "--budget" | "--name" if word.contains('=') => {}
             "--blocks" | "--budget" | "--name" => _ = words.next(),
             _ => command.push(shell_word(word).into_owned()),

@@ -48,11 +48,15 @@ pub fn csv_of(columns: &[String], rows: impl IntoIterator<Item: AsRef<[Value]>>)
     text
 }
 
-/// Words keep their line ends; characters that would reorder or hide other fields are removed.
+/// Words keep their line ends; characters that would reorder or hide other fields are removed, and
+/// those that steer a terminal are replaced.
 fn field(words: &str) -> String {
     let words: String = words
         .chars()
-        .filter(|letter| shown(*letter).is_some())
+        .filter_map(|letter| match letter {
+            '\r' => Some(letter),
+            _ => shown(letter),
+        })
         .collect();
     let guard = if words.starts_with(FORMULA) { "'" } else { "" };
     if words.contains([',', '"', '\n', '\r', '\'']) || !guard.is_empty() || words.trim() != words {
@@ -74,9 +78,9 @@ mod tests {
         ]);
         table
             .rows
-            .push(vec![Value::from("two\nlines"), Value::Null]);
+            .push(vec![Value::from("two\r\nlines\u{1b}"), Value::Null]);
         table.rows.push(vec![Value::from("x"), Value::from(100.0)]);
-        let wanted = "\"label, \"\"quoted\"\"\",n\n\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n\"two\nlines\",\nx,100.0\n";
+        let wanted = "\"label, \"\"quoted\"\"\",n\n\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n\"two\r\nlines\u{fffd}\",\nx,100.0\n";
         assert_eq!(csv(&table), wanted);
     }
 }

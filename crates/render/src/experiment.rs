@@ -9,6 +9,7 @@ use bitcost_analysis::summary::Summary;
 use bitcost_model::harmless;
 use bitcost_model::search::{Decision as Decided, Goal};
 use bitcost_model::settings::options;
+use bitcost_model::shell::shell_word;
 use bitcost_model::units::counted;
 use serde::Deserialize;
 
@@ -245,7 +246,7 @@ fn again(summary: &Summary, ladder: &Ladder) -> String {
         match word.as_str() {
             "--mode" | "--for" => drop(words.next()),
             word if word.starts_with("--mode=") || word.starts_with("--for=") => {}
-            word => kept.push(word.to_owned()),
+            word => kept.push(shell_word(word).into_owned()),
         }
     }
     kept.extend(ladder.kept().map(|kept| options(&kept.settings)));

@@ -4,6 +4,7 @@
 use bitcost_analysis::mesh::{
     Different, EFFECT_LEAST, MeshFindings, Named, Outlier, PAIR_LEAST, SCORE_LEAST,
 };
+use bitcost_model::shell::shell_word;
 use bitcost_model::units::counted;
 
 use crate::block::Block;
@@ -77,7 +78,8 @@ fn drain_words(of: &MeshFindings, outlier: &Outlier) -> Option<String> {
     let node = of.mesh.written[host].strip_prefix("slurm:")?;
     let reason = outlier_words(of, outlier).replace(['"', '\\', '$', '`'], "");
     Some(format!(
-        "to drain {node}: scontrol update NodeName={node} State=DRAIN Reason=\"bitcost: {reason}\""
+        "to drain {node}: scontrol update NodeName={} State=DRAIN Reason=\"bitcost: {reason}\"",
+        shell_word(node)
     ))
 }
 

@@ -18,6 +18,9 @@ pub fn stop_rule_text(precision: &Precision) -> String {
     if precision.reached {
         return format!("{goal}: reached {everywhere}");
     }
+    if precision.wide.is_empty() {
+        return format!("{goal}: not reached (no run has a value)");
+    }
     let wide = precision.wide.iter();
     let wide = wide.map(|Missing { name, width_pct }| match width_pct {
         Some(width) => format!("{name}: {} %", number::plain(*width)),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::study::{Cell, Label};
+use bitcost_model::units::counted;
 use bitcost_study::Compared;
 
 use super::change::{Pair, Runs, change_of};
 use super::found::{ComparedCell, Comparison, Unmatched};
-use super::matching::matched;
+use super::matching::{Matched, matched};
 use super::remarks::{host_sentences, machine_remark, run_remarks, same_cpus, setting_differences};
 use crate::cells::RunRow;
 use crate::findings::Findings;
@@ -37,6 +38,12 @@ pub fn across(
     comparison.host_differences = host_sentences(first, other);
     comparison.setting_differences = setting_differences(first, other, &matched.pairs);
     comparison.run_remarks = old.iter().chain(new).filter_map(run_remarks).collect();
+    let mut are_alike = true;
+    for side in [old, new] {
+        for it in &side[1..] {
+            are_alike &= comparison.differ_within(&side[0], it);
+        }
+    }
     let (olds, news): (Vec<usize>, Vec<usize>) = matched.pairs.iter().copied().unzip();
     let levels = matched.pairs.iter().map(|(was, is)| {
         let is_new = |level: &&(String, Label)| first.summary.study.factor(&level.0).is_none();
@@ -49,7 +56,7 @@ pub fn across(
         old,
         new,
         same_blocks: false,
-        same_cpus: same_cpus([first, other], *cells),
+        same_cpus: are_alike && same_cpus([first, other], *cells),
     });
     comparison.compare(levels.zip(pairs), metrics);
     let names = [&*comparison.old, &*comparison.new];
@@ -104,6 +111,21 @@ fn runs_of<'a>(executions: &'a [Findings], cells: &[usize]) -> Vec<Runs<'a>> {
 }
 
 impl Comparison {
+    /// Adds what differs from the first execution of a side to another one, whose runs are taken
+    /// together with its own; whether their cells had the same CPUs.
+    fn differ_within(&mut self, first: &Findings, it: &Findings) -> bool {
+        let Matched { pairs, unmatched } = matched(first, it);
+        let named = |words: String| format!("{} → {}: {words}", first.name, it.name);
+        let hosts = host_sentences(first, it).into_iter();
+        self.host_differences.extend(hosts.map(named));
+        let settings = setting_differences(first, it, &pairs).into_iter();
+        self.setting_differences.extend(settings.map(named));
+        let lone = unmatched.iter().filter(|one| !one.is_old).count();
+        let lone = (lone > 0).then(|| counted(lone, "cell") + " without a counterpart");
+        self.run_remarks.extend(lone.map(named));
+        pairs.iter().all(|pair| same_cpus([first, it], *pair))
+    }
+
     /// Adds cells with their levels and the runs of both sides.
     fn compare<'a>(
         &mut self,

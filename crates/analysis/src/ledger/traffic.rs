@@ -87,6 +87,9 @@ impl Totals {
         let [Some(a), Some(b)] = ends else {
             return Err("the counters of the connections are not known");
         };
+        if a.has_wrapped() || b.has_wrapped() {
+            return Err("the kernel's 32-bit counters of segments went round");
+        }
         let unknown = "this kernel does not count the segments of a connection";
         let sum = |of: fn(&TcpInfo) -> Option<u32>| Some(u64::from(of(&a)?) + u64::from(of(&b)?));
         let sent = sum(|info| info.data_segs_out).ok_or(unknown)?;

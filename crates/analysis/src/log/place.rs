@@ -12,7 +12,8 @@ use crate::metrics::RunView;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlaceFacts {
     shared_cpus: bool,
-    napi_threaded: bool,
+    /// Of the host called sender, and of the one called receiver.
+    napi_threaded: [bool; 2],
     /// The rates of the lab's path, there and back, and its MTU.
     rates_bps: [Option<u64>; 2],
     mtu_bytes: u32,
@@ -26,11 +27,13 @@ impl PlaceFacts {
     ) -> PlaceFacts {
         let path = lab.and_then(LabSpec::path);
         let least = |ends: &[&End]| ends.iter().filter_map(|end| end.egress.rate_bps).min();
-        let receiver = ends.iter().find(|end| end.role == Role::Receiver);
-        let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
+        let is_threaded = |host: Role| {
+            let end = ends.iter().find(|end| end.role == host);
+            end.and_then(|end| end.host.device.napi_threaded) == Some(true)
+        };
         PlaceFacts {
             shared_cpus,
-            napi_threaded,
+            napi_threaded: Role::ALL.map(is_threaded),
             rates_bps: path.as_ref().map_or([None; 2], |path| {
                 [&path.there, &path.back].map(|ends| least(ends))
             }),
@@ -41,9 +44,9 @@ impl PlaceFacts {
     /// The most user data that full packets carry at the rate of the path.
     fn shaped_bps(&self, conditions: &Conditions) -> Option<f64> {
         let rate_bps = match conditions.direction {
-            Direction::Forward => self.rates_bps[0]?,
+            // The figures of both ways are those of the first.
+            Direction::Forward | Direction::Both => self.rates_bps[0]?,
             Direction::Reverse => self.rates_bps[1]?,
-            Direction::Both => self.rates_bps[0]? + self.rates_bps[1]?,
         };
         let framing = conditions.framing(self.mtu_bytes);
         framing.check().ok()?;
@@ -57,12 +60,13 @@ impl PlaceFacts {
         conditions: &'a Conditions,
         interrupted: Option<&'a str>,
     ) -> RunView<'a> {
+        let taker = conditions.direction.role_of(Role::Receiver);
         RunView {
             sender: ends[0],
             receiver: ends[1],
             conditions,
             shared_cpus: self.shared_cpus,
-            napi_threaded: self.napi_threaded,
+            napi_threaded: self.napi_threaded[taker as usize],
             shaped_bps: self.shaped_bps(conditions),
             interrupted,
         }

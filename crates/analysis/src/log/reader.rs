@@ -271,7 +271,8 @@ impl Log {
         let (plan, facts, summary) = (self.plan.as_ref(), self.place, &self.summary);
         if let Some(cell) = plan.and_then(|plan| plan.cell_of(run)) {
             let view = facts.unwrap_or_default().view(ends, &cell.conditions, None);
-            let place = |role| Place::of(role, summary.shared_cpus, &summary.ends);
+            let direction = cell.conditions.direction;
+            let place = |role| Place::of(role, direction, summary.shared_cpus, &summary.ends);
             let profiled = run_profile(&view, place).map(Rc::new);
             self.row(run)?.profiled = Some(profiled);
         }

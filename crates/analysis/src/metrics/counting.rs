@@ -1,6 +1,6 @@
 //! What the traffic's calls, threads and segments did, per message.
 
-use bitcost_model::record::{Arrivals, EndpointRecord, FlowRecord, Role, ThreadKind};
+use bitcost_model::record::{Arrivals, EndpointRecord, FlowRecord, Role, TcpInfo, ThreadKind};
 use bitcost_model::units::bits_per_second;
 
 use crate::metrics::cpu;
@@ -79,11 +79,13 @@ pub fn flow_rates_mbps(run: &RunView) -> Vec<f64> {
 
 pub fn segment_size(run: &RunView) -> Option<f64> {
     let info = run.sender.tcp_info.as_ref()?;
-    quotient(info.bytes_sent? as f64, f64::from(info.data_segs_out?))
+    let sent = info.bytes_sent.filter(|_| !info.has_wrapped())?;
+    quotient(sent as f64, f64::from(info.data_segs_out?))
 }
 
 pub fn segments_per_message(run: &RunView) -> Option<f64> {
-    if run.conditions.workload.is_datagram() {
+    let info = run.sender.tcp_info.as_ref();
+    if run.conditions.workload.is_datagram() || info.is_some_and(TcpInfo::has_wrapped) {
         return None;
     }
     let edges = Edges::of(&run.sender.samples)?;

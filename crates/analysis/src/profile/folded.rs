@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use bitcost_model::conditions::Direction;
 use bitcost_model::event::Event;
+use bitcost_model::harmless;
 use bitcost_model::record::Role;
 
 use super::owner::{Owner, Place};
@@ -38,10 +40,13 @@ pub fn folded(findings: &Findings) -> BTreeMap<String, u64> {
         let cell = findings
             .row(*run)
             .and_then(|row| summary.planned.get(row.cell));
+        let direction = cell.map_or(Direction::Forward, |cell| cell.conditions.direction);
         let cell = cell.filter(|_| summary.planned.len() > 1);
-        let name = cell.map_or(String::new(), |cell| cell.name().replace(';', ",") + ";");
+        let name = cell.map_or(String::new(), |cell| {
+            harmless(&cell.name()).replace([';', '\n'], ",") + ";"
+        });
         for (role, end) in Role::ALL.into_iter().zip([sender, receiver]) {
-            let place = Place::of(role, summary.shared_cpus, &summary.ends);
+            let place = Place::of(role, direction, summary.shared_cpus, &summary.ends);
             for sampled in end.profile.iter().flat_map(|profile| &profile.stacks) {
                 let owner = frame(place.owner(&sampled.task, &sampled.stack));
                 let chain = format!("{name}{owner};{}", sampled.stack);

@@ -1,6 +1,7 @@
 //! Whose a sample is: by its thread, by the device of a NAPI thread, and by the functions of a soft
 //! interrupt on somebody's back.
 
+use bitcost_model::conditions::Direction;
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::profile::{ProfiledTask, is_idle};
 use bitcost_model::record::Role;
@@ -65,10 +66,17 @@ const SENDS: [&str; 6] = [
 const ACKNOWLEDGES: [&str; 2] = ["tcp_delack_timer", "tcp_delack_timer_handler"];
 
 impl Place {
-    /// The place of the profile that the agent of an end took.
-    pub fn of(role: Role, shared_cpus: bool, ends: &[EndpointDescription]) -> Place {
+    /// The place of the profile that the agent of an end took. The roles are those that are played;
+    /// `ends` have the names of their hosts.
+    pub fn of(
+        role: Role,
+        direction: Direction,
+        shared_cpus: bool,
+        ends: &[EndpointDescription],
+    ) -> Place {
         let device = |role: Role| {
-            let end = ends.iter().find(|end| end.role == role)?;
+            let host = direction.role_of(role);
+            let end = ends.iter().find(|end| end.role == host)?;
             Some(end.host.device.name.clone())
         };
         Place {
@@ -162,6 +170,9 @@ fn postponed(frames: &[&str]) -> Option<Owner> {
 
 #[cfg(test)]
 mod tests {
+    use bitcost_model::conditions::Direction;
+    use bitcost_model::event::EndpointDescription;
+    use bitcost_model::machine::HostDescription;
     use bitcost_model::profile::ProfiledTask;
     use bitcost_model::record::Role;
 
@@ -186,6 +197,20 @@ mod tests {
         assert_eq!(napi("h2-eth0"), Some(RECEIVER));
         assert_eq!(napi("wire-eth1"), Some(Owner::Wire));
         assert_eq!(of(&ProfiledTask::Agent), Some(Owner::Other));
+    }
+
+    #[test]
+    fn in_reverse_the_host_called_receiver_has_the_senders_interface() {
+        let end = |role, name: &str| {
+            let mut host = HostDescription::default();
+            host.device.name = name.to_owned();
+            let place = String::new();
+            EndpointDescription { role, place, host }
+        };
+        let ends = [end(Role::Sender, "a0"), end(Role::Receiver, "b0")];
+        let of = |direction| Place::of(Role::Sender, direction, true, &ends).end_of("b0");
+        assert_eq!(of(Direction::Forward), Some(Role::Receiver));
+        assert_eq!(of(Direction::Reverse), Some(Role::Sender));
     }
 
     #[test]

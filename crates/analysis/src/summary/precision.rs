@@ -31,6 +31,10 @@ pub struct Precision {
     pub metric: String,
     /// The requested width, in per cent of the median.
     pub requested_pct: f64,
+    /// Whether nothing is left to narrow, which ends the execution also where no run has the metric.
+    #[serde(skip)]
+    pub is_done: bool,
+    /// Whether there are intervals, and all are narrow enough.
     pub reached: bool,
     /// What is not narrow enough. Cells whose runs all lack the metric are left out.
     pub wide: Vec<Missing>,
@@ -54,6 +58,7 @@ impl Precision {
             Some(asked) => (Goal::Ratios, ratios(rule, asked, measured)),
             None => (Goal::Cells, medians(rule, measured)),
         };
+        let has_any = !found.is_empty();
         let missing = found.into_iter().filter_map(|(name, interval)| {
             let width_pct = interval.as_ref().and_then(width_pct);
             let is_narrow = width_pct.is_some_and(|width| width < rule.width_pct);
@@ -64,7 +69,8 @@ impl Precision {
             goal,
             metric: rule.metric.clone(),
             requested_pct: rule.width_pct,
-            reached: wide.is_empty(),
+            is_done: wide.is_empty(),
+            reached: has_any && wide.is_empty(),
             wide,
             blocks: measured.blocks,
         })

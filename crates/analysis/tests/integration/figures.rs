@@ -550,6 +550,13 @@ fn segments_of_a_stream_are_those_between_the_samples() {
         }
     }
     run.assert_has("segments_per_message", 2.0);
+    // More segments than 32 bits count.
+    run.sender.tcp_info = Some(TcpInfo {
+        snd_mss_bytes: Some(1448),
+        bytes_sent: Some(1448 << 32),
+        ..TcpInfo::default()
+    });
+    run.assert_lacks(&["segments_per_message"]);
 }
 
 /// A stream of which each endpoint's counters grew by these: those of the connections (segments,

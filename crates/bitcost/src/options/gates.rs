@@ -3,10 +3,14 @@
 use bitcost_analysis::checks::Verdict;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::metric;
+use bitcost_model::conditions::Direction;
 use bitcost_model::units::{parse_rate, plain};
 use bitcost_render::number;
 
 use crate::failure::Failure;
+
+/// What is said of a figure that the test does not have; no longer test has it, either.
+const UNKNOWN: &str = " is not known";
 
 #[derive(clap::Args)]
 pub struct Gates {
@@ -16,7 +20,7 @@ pub struct Gates {
     fail_under: Option<u64>,
     /// Exit with code 1 if the cost at either end is over this number of µs for a KiB, or for a
     /// transaction, such as 0.5; with 4 if its interval contains the bound
-    #[arg(long, value_name = "MICROSECONDS", value_parser = cost, conflicts_with = "against")]
+    #[arg(long, value_name = "MICROSECONDS", value_parser = cost, conflicts_with_all = ["against", "both", "background", "peer"])]
     fail_over_cost: Option<f64>,
 }
 
@@ -46,6 +50,10 @@ impl Gates {
         };
         let least = self.fail_under.map(|least| least as f64 / scale);
         let mut bounds = Vec::from_iter(least.map(|_| (rate.to_owned(), (least, None))));
+        if planned.is_some_and(|cell| cell.conditions.direction == Direction::Both) {
+            // The other way is the first background workload.
+            bounds.extend(least.map(|_| (format!("background_{rate}"), (least, None))));
+        }
         bounds.extend(self.fail_over_cost.into_iter().flat_map(|most| {
             let name = |end| format!("{end}_service_demand_us_per_{unit}");
             ["send", "receive"].map(|end| (name(end), (None, Some(most))))
@@ -62,9 +70,15 @@ impl Gates {
         };
         match (of(Verdict::Fail), of(Verdict::CannotTell)) {
             (none, open) if none.is_empty() && open.is_empty() => Ok(()),
-            (none, open) if none.is_empty() => Err(Failure::Undecided(format!(
-                "cannot tell: {open}; a longer test (--time), or several (--until-interval 5%), may decide it"
-            ))),
+            (none, open) if none.is_empty() => {
+                let remedy = match open.contains(UNKNOWN) {
+                    true => "",
+                    false => {
+                        "; a longer test (--time), or several (--until-interval 5%), may decide it"
+                    }
+                };
+                Err(Failure::Undecided(format!("cannot tell: {open}{remedy}")))
+            }
             (failed, _) => Err(Failure::Check(failed)),
         }
     }
@@ -80,7 +94,7 @@ fn judge(
     let (title, unit) = (metric.title, metric.unit);
     let cell = findings.summary.cells.first();
     let Some(figure) = cell.and_then(|cell| cell.figure(name)) else {
-        return Some((Verdict::CannotTell, format!("{title} is not known")));
+        return Some((Verdict::CannotTell, format!("{title}{UNKNOWN}")));
     };
     let bound = match (least, most) {
         (Some(least), _) => format!("at least {}", plain(least)),

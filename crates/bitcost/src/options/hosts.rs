@@ -127,6 +127,7 @@ impl HostOptions {
     pub fn of_mesh(
         &self,
         mesh: &Mesh,
+        address: Option<IpAddr>,
         device: Option<&str>,
         kubernetes: Option<Kubernetes>,
     ) -> Result<Destination, Failure> {
@@ -135,8 +136,13 @@ impl HostOptions {
                 "--sender and --receiver are for studies of two hosts; the hosts of a mesh are in its [mesh], or in a file: --hosts FILE".to_owned(),
             ));
         }
+        let of_two = self.given().filter(|option| option.ends_with("-dev"));
+        let of_two = of_two.chain(address.map(|_| "--receiver-address"));
+        refuse(of_two, "is for two hosts; of a mesh use --network-device")?;
         if mesh.is_lab {
-            return Ok(Destination::Lab);
+            let given = self.given().chain(device.map(|_| "--network-device"));
+            let why = "needs a mesh of named hosts; this one has those of its lab";
+            return refuse(given, why).map(|()| Destination::Lab);
         }
         let place = |host: usize| NamedHost {
             place: mesh.written[host].clone(),

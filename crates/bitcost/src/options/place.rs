@@ -82,7 +82,10 @@ impl Place {
         cluster: Option<Kubernetes>,
     ) -> Result<Destination, Failure> {
         match (&study.mesh, &self.network_device) {
-            (Some(mesh), device) => self.ends.of_mesh(mesh, device.as_deref(), cluster),
+            (Some(mesh), device) => {
+                let address = self.receiver_address;
+                self.ends.of_mesh(mesh, address, device.as_deref(), cluster)
+            }
             (None, Some(_)) => Err(Failure::Usage(
                 "--network-device is for the hosts of a mesh; use --receiver-dev".to_owned(),
             )),
@@ -101,7 +104,7 @@ impl Place {
     /// As [`Place::destination`], for an execution that is resumed, whose lab is that of its log.
     pub fn of_logged(&self, study: &Study) -> Result<Destination, Failure> {
         if let Some(mesh) = &study.mesh {
-            return self.ends.of_mesh(mesh, None, None);
+            return self.ends.of_mesh(mesh, self.receiver_address, None, None);
         }
         self.ends.destination(None, self.receiver_address)
     }

@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
     /// Resume the interrupted execution in this folder, and run only what is missing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["study", "against", "blocks", "until_interval", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["study", "against", "blocks", "until_interval", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile", "hosts", "slurm", "kubernetes", "network_device"])]
     resume: Option<PathBuf>,
     /// With --resume: accept a log that another user owns or can write, and ssh configurations of
     /// other users. Agents are then started on the hosts that the log names, with your privileges

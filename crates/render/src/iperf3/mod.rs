@@ -36,7 +36,7 @@ fn export(input: &Input) -> Result<String, ExportError> {
     let mut printed = None;
     execution.each_run(|of| of.run == row.run, &mut |_, _, view| {
         let document = iperf3(view, row.began_at.as_deref(), env!("CARGO_PKG_VERSION"));
-        let document = document.map(|document| with_hosts(document, view, execution));
+        let document = document.map(|document| with_hosts(document, execution));
         printed = Some(document.ok_or(view.conditions.workload.name()));
     });
     match printed {
@@ -53,15 +53,16 @@ fn usage<T>(what: String) -> Result<T, ExportError> {
     Err(ExportError::Usage(format!("--format iperf3: {what}")))
 }
 
-/// The document with the names of client and server, and what the client is.
-fn with_hosts(mut document: Value, view: &RunView, execution: &Findings) -> Value {
+/// The document with the names of client and server, and what the client is: always the host called
+/// sender, whose role in a reverse run is the other one.
+fn with_hosts(mut document: Value, execution: &Findings) -> Value {
     let host = |role| {
         let ends = &execution.summary.ends;
         ends.iter()
             .find(|end| end.role == role)
             .map(|end| &end.host)
     };
-    let [client, server] = client_and_server(view).map(|end| host(end.role));
+    let [client, server] = Role::ALL.map(host);
     if let (Some(client), Some(server)) = (client, server) {
         let (local, remote) = (&client.host_name, &server.host_name);
         for connection in document["start"]["connected"]

@@ -74,13 +74,19 @@ impl Seconds {
             return None;
         };
         self.ends[*role as usize].add(Sample::clone(sample));
-        let lines = self.lines()?;
-        self.told += 1;
-        for end in &mut self.ends {
-            let begin = end.begin(self.told).unwrap_or_default();
-            end.samples.drain(..begin);
+        // A second in which an end has no sample has no line.
+        while let [Some(_), Some(_)] = self.ends.each_ref().map(|end| end.begin(self.told + 1)) {
+            let lines = self.lines();
+            self.told += 1;
+            for end in &mut self.ends {
+                let begin = end.begin(self.told).unwrap_or_default();
+                end.samples.drain(..begin);
+            }
+            if lines.is_some() {
+                return lines;
+            }
         }
-        Some(lines)
+        None
     }
 
     /// What the endpoints of each part did in the next second.
@@ -193,5 +199,18 @@ mod tests {
             .line(&told(Role::Receiver, 8000, 62_500_000))
             .expect("a line");
         assert_says(&line, &["1.00 Gbit/s", "500 Mbit/s"]);
+    }
+
+    #[test]
+    fn a_second_without_a_sample_does_not_end_the_lines() {
+        let mut view = Seconds::of(&Conditions::default());
+        for at_ms in [0, 1000, 2000, 3000] {
+            assert_eq!(view.line(&told(Role::Sender, at_ms, 0)), None);
+        }
+        let [begin, late, next] =
+            [0, 2000, 3000].map(|at_ms| view.line(&told(Role::Receiver, at_ms, 0)));
+        assert_eq!(begin, None);
+        assert_says(&late.expect("a line"), &["1 s"]);
+        assert_says(&next.expect("a line"), &["3 s"]);
     }
 }

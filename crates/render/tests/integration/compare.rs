@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_macros)]
 
 use crate::common::*;
-use bitcost_analysis::compare::{Comparison, Shift, Verdict};
+use bitcost_analysis::compare::{Comparison, Shift, Verdict, across};
 use bitcost_analysis::metrics::Better;
 use bitcost_model::counters::CoreToCore;
 use bitcost_render::block::markdown;
@@ -195,6 +195,18 @@ fn another_processor_is_a_caveat() {
         ["sender: CPU model: was one, is another"]
     );
     assert_counts(&found, &[(Verdict::Worse, 4)]);
+}
+
+#[test]
+fn executions_of_a_side_are_compared_with_its_first() {
+    let on = |name, cpu: &str| {
+        let events = on_host(made(1.0), |host| host.cpu_model = Some(cpu.into()));
+        execution(name, &events)
+    };
+    let old = [on("a", "one"), on("b", "another")];
+    let found = across(&old, &[on("c", "one")], &throughput(), 3.0);
+    let differs = "a → b: sender: CPU model: was one, is another";
+    assert_eq!(found.host_differences, [differs]);
 }
 
 /// Rates that fall with the distance of the endpoints' CPUs, which varies from run to run.
