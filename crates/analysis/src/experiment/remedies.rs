@@ -68,18 +68,21 @@ fn without(base: &Base, name: &str, words: &str) -> Option<Remedy> {
     })
 }
 
-/// The rate that the sender's own interface is set to; with a command only where it is there that the rate ends.
+/// The rate that the sender's own interface is set to; without a command where it is another's that is reached.
 fn own_shaper(base: &Base) -> Option<Remedy> {
     let own = &base.host(Role::Sender)?.device;
     let device = &own.name;
     let mut queues = own.qdiscs.iter();
     let shapes = queues.any(|queue| SHAPERS.iter().any(|kind| queue.contains(kind)));
     let there = format!("at sender {device}");
-    let is_there = |of: &Limiter| of.to_string().ends_with(&there);
-    let is_there = base.named.as_ref().is_some_and(is_there);
+    let is_elsewhere = |of: &Limiter| {
+        let words = of.to_string();
+        of.name() == "rate" && words.contains(" at ") && !words.ends_with(&there)
+    };
+    let is_elsewhere = base.named.as_ref().is_some_and(is_elsewhere);
     let command = format!("tc qdisc del dev {} root", shell_word(device));
     (base.lab.is_none() && shapes).then(|| Remedy {
-        command: Some(command).filter(|_| is_there),
+        command: Some(command).filter(|_| !is_elsewhere),
         host: Some(base.host_role(Role::Sender)),
         ..in_words(&format!("a higher rate at {device}, or no shaper"))
     })

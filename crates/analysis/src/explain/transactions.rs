@@ -21,6 +21,8 @@ pub struct Transactions {
     pub rtt_ns: Option<f64>,
     /// The least share of the time in which a flow waits for a retransmission timer.
     pub resending: Option<f64>,
+    /// Whether neither has more than three segments.
+    pub is_short: bool,
     /// How windows begin again after pauses.
     pub restarts: Option<Restarts>,
 }
@@ -74,11 +76,8 @@ impl Restarts {
 /// The least time of a retransmission timer, in seconds (`TCP_RTO_MIN`); one segment in flight is not sent again sooner.
 const TIMER_S: f64 = 0.2;
 
-/// What both ends sent again × the least time that each of these waited ÷ the time of the flows; absent where a transaction has
-/// more than a segment, of which several may be sent again without a timer.
-fn resending(run: &RunView, flows: f64, bytes: u32) -> Option<f64> {
-    let segment = run.sender.flows.first()?.at_start.mss_bytes;
-    segment.filter(|segment| bytes <= *segment)?;
+/// What both ends sent again × the least time that each of these waited ÷ the time of the flows.
+fn resending(run: &RunView, flows: f64) -> Option<f64> {
     let again = |end: &EndpointRecord| {
         let edges = Edges::of(&end.samples)?;
         Some(edges.tcp(|info| info.total_retrans)? / edges.seconds)
@@ -86,6 +85,9 @@ fn resending(run: &RunView, flows: f64, bytes: u32) -> Option<f64> {
     let again = again(run.sender)? + again(run.receiver)?;
     Some(TIMER_S * again / flows)
 }
+
+/// In more segments than these, one that is lost is mostly sent again without a timer, since others arrive after it.
+const SHORT: u32 = 3;
 
 impl Transactions {
     /// Those of a run; absent where the run has none.
@@ -96,6 +98,8 @@ impl Transactions {
         let bytes = conditions
             .request_size_bytes
             .max(conditions.response_size_bytes);
+        let segment = run.sender.flows.first();
+        let segment = segment.and_then(|flow| flow.at_start.mss_bytes);
         Some(Transactions {
             each_ns: 1e9 * flows / rate,
             flows,
@@ -103,7 +107,8 @@ impl Transactions {
             busy_polls: conditions.busy_poll_us.is_some_and(|us| us > 0),
             bytes,
             rtt_ns: least_rtt_us(run).map(|us| 1e3 * us),
-            resending: resending(run, flows, bytes),
+            resending: resending(run, flows),
+            is_short: segment.is_none_or(|segment| bytes <= SHORT * segment),
             restarts: least_rtt_us(run).and_then(|rtt_us| Restarts::of(run, rtt_us)),
         })
     }

@@ -380,6 +380,7 @@ fn requests(of: &mut Signals, change: impl FnOnce(&mut Transactions)) {
         bytes: 1,
         rtt_ns: Some(40_000.0),
         resending: None,
+        is_short: true,
         restarts: None,
     };
     change(&mut transactions);

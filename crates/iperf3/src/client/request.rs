@@ -35,11 +35,10 @@ const OF_RECEIVER: [&str; 5] = [
 ];
 
 /// Those of an end that sends.
-const OF_SENDER: [&str; 6] = [
+const OF_SENDER: [&str; 5] = [
     "send_work_ns",
     "payload",
     "burst_messages",
-    "send_buffer_bytes",
     "notsent_low_water_bytes",
     "messages_per_call",
 ];
@@ -67,6 +66,14 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     };
     if let Some(setting) = SETTINGS.iter().find(is_refused) {
         return needs(&setting.option());
+    }
+    // A server has one size for both.
+    let [send, receive] = [
+        conditions.send_buffer_bytes,
+        conditions.receive_buffer_bytes,
+    ];
+    if from_server && send.is_some() && send != receive {
+        return needs("--send-buffer without the same --receive-buffer (-w)");
     }
     let mut asked = conditions.host_settings.iter();
     if let Some(asked) = asked.find(|asked| asked.endpoint != Some(Role::Sender)) {
@@ -214,6 +221,10 @@ mod tests {
                     change(c);
                 }))
             };
+            let both = of(|c| {
+                (c.send_buffer_bytes, c.receive_buffer_bytes) = (Some(65_536), Some(65_536));
+            });
+            assert_eq!(both, Ok(()));
             let sends = of(|c| c.buffers.send_work_ns = 1000);
             let receives = of(|c| c.buffers.receive_work_ns = 1000);
             let is_refused = [sends.is_err(), receives.is_err()];

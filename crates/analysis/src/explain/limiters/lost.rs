@@ -79,10 +79,11 @@ pub static PATH_LOSS: LimiterRow = LimiterRow {
     name: "path_loss",
     title: "path loss",
     remedy: "find where packets are lost: a policer, a bad link, a device whose drops are not counted here",
-    evidence: "over 2 % of datagrams lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to; or requests wait for retransmission timers 30 % of the time, at 200 ms each",
+    evidence: "over 2 % of datagrams lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to; or requests of at most three segments wait for retransmission timers 30 % of the time, at 200 ms each",
     suspects: |signals, found| {
         found.extend(unseen(signals));
-        let resending = signals.transactions.and_then(|requests| requests.resending);
+        let requests = signals.transactions.filter(|requests| requests.is_short);
+        let resending = requests.and_then(|requests| requests.resending);
         found.extend(resending.map(|share| {
             let evidence = vec![least(OF_TIMERS, share, RESENDING)];
             PATH_LOSS.suspect(0.75, evidence).of_change()

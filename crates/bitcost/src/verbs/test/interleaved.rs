@@ -5,6 +5,7 @@ use std::slice::from_ref;
 use std::time::Duration;
 
 use bitcost_analysis::compare::of_study;
+use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_iperf3::client::request;
 use bitcost_model::plan::Lengths;
@@ -15,7 +16,7 @@ use bitcost_study::Study;
 use super::arguments::Arguments;
 use super::described::Test;
 use crate::failure::Failure;
-use crate::opened::say_log;
+use crate::opened::{self, say_log};
 use crate::options::slow::refuse_slow;
 use crate::outcome::check;
 use crate::output;
@@ -55,21 +56,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let executed = test.execute(&study, lengths, None, &stop, &mut Live::default())?;
     let folder = executed.folder;
-    // What was measured is printed, whatever ended it.
-    let mut findings = match executed.findings {
-        Ok(findings) => findings,
-        Err(error) => return executed.ending.and(Err(error)).map_err(Failure::from),
-    };
-    findings.comparison = of_study(&findings, arguments.judging.threshold);
-    let printed = match &findings.comparison {
+    let findings = executed.findings.map(|mut findings| {
+        findings.comparison = of_study(&findings, arguments.judging.threshold);
+        findings
+    });
+    let print = |findings: &Findings| match &findings.comparison {
         Some(comparison) if look.is_for_people() => {
             output::blocks(&blocks_of(comparison, look.verbose))
         }
-        _ => look.print(from_ref(&findings)),
+        _ => look.print(from_ref(findings)),
     };
+    if let (Err(_), Ok(findings)) = (&executed.ending, &findings)
+        && findings.first_run.is_some()
+    {
+        // What was measured, whatever ended it.
+        let _ = print(findings);
+    }
+    let ending = executed
+        .ending
+        .inspect_err(|_| folder.as_deref().into_iter().for_each(opened::say_place))?;
+    let findings = findings?;
+    let printed = print(&findings);
     say_log(folder.as_deref());
     printed?;
-    if executed.ending? == Ending::Interrupted {
+    if ending == Ending::Interrupted {
         return Err(Failure::Interrupted);
     }
     check(&findings)?;
