@@ -421,8 +421,11 @@ fn mbps(run: &RunView, role: Role) -> Option<f64> {
     Some(bits_per_second(run.measured(role).bytes, run.window_seconds(role)?) / 1e6)
 }
 
-/// CPU time attributed to `end` over its window, in µs, per KiB of its own.
+/// CPU time attributed to `end` over its window, in µs, per KiB of its own. Of transactions it is the time of each that counts.
 fn demand(run: &RunView, end: Role) -> Option<f64> {
+    if run.conditions.workload.is_transactional() {
+        return None;
+    }
     let cpus = alone(run)?.end(end)?.cpus;
     Some(cpus * run.window_seconds(end)? * 1e6 / run.kib(end)?)
 }

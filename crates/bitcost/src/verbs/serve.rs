@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return serve_iperf3(at, arguments, &stop);
     }
     let default = Rules::default();
-    let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+    let seconds = |time: Duration| time.as_secs_f64().ceil() as u32;
     let rules = Rules {
         max_rate_bps: arguments.max_rate,
         max_duration_s: (arguments.max_duration).map_or(default.max_duration_s, seconds),

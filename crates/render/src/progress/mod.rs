@@ -10,7 +10,7 @@ use bitcost_model::event::Event;
 use bitcost_model::harmless;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::EndpointRecord;
-use bitcost_model::units::{bits_per_second, counted, show_duration};
+use bitcost_model::units::{bits_per_second, counted, plain, show_duration};
 
 use crate::experiment::search_sentence;
 
@@ -109,10 +109,10 @@ fn rate(sender: &EndpointRecord, receiver: &EndpointRecord) -> String {
 
 /// `8.24 Gbit/s`, `912 Mbit/s`, in units of 10^3.
 pub(crate) fn show_rate(bits_per_second: f64) -> String {
-    match bits_per_second {
-        rate if rate >= 1e10 => format!("{:.1} Gbit/s", rate / 1e9),
-        rate if rate >= 1e9 => format!("{:.2} Gbit/s", rate / 1e9),
-        rate if rate >= 1e6 => format!("{:.0} Mbit/s", rate / 1e6),
-        rate => format!("{:.0} kbit/s", rate / 1e3),
-    }
+    let (scale, unit) = match bits_per_second {
+        rate if rate >= 1e9 => (1e9, "Gbit/s"),
+        rate if rate >= 1e6 => (1e6, "Mbit/s"),
+        _ => (1e3, "kbit/s"),
+    };
+    format!("{} {unit}", plain(bits_per_second / scale))
 }

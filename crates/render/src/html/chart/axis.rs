@@ -60,6 +60,7 @@ impl Axis {
         values.sort_by(f64::total_cmp);
         values.dedup();
         let mut axis = Axis::along(scale, &values, &[]);
+        values.retain(|value| !axis.is_log || *value > 0.0);
         if (1..=NAMED).contains(&values.len()) {
             (axis.low, axis.high) = range(values.iter().copied());
             axis.ticks = values
