@@ -17,9 +17,10 @@ use crate::front::Channel;
 use crate::message::{clean_line, frame};
 use crate::shared::Shared;
 
-/// The longest time for which a client may have the host, unless the service allows a longer run; and what that run has besides.
+/// The longest time for which a client may have the host, unless the service allows a longer run.
 const SESSION_MAX: Duration = Duration::from_secs(3600);
 
+/// The time that a session with such a run has for what comes before and after it.
 const BESIDES: Duration = Duration::from_secs(120);
 
 const LOOK: Duration = Duration::from_millis(200);

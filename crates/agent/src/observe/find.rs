@@ -129,7 +129,7 @@ fn moving(before: &[SocketRecord], now: Vec<SocketRecord>) -> Vec<(SocketRecord,
     let moved = |one: SocketRecord| {
         let (cookie, now) = so_far(&one);
         let was = *before.get(&cookie)?;
-        // What waits for the end of its time is listed without it.
+        // A connection in TIME-WAIT has none.
         one.tcp_info.as_ref()?;
         // The kernel keeps no bytes of one that both ends have closed.
         (now[0] >= was[0] && now[1] >= was[1]).then(|| (one, since(now, was)))

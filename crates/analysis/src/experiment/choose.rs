@@ -148,6 +148,7 @@ fn by_turns(changes: Vec<Change>) -> Vec<Change> {
 fn of_sizes(row: &Row, mut offers: Vec<Offer>) -> Vec<Offer> {
     let size = |offer: &Offer| {
         let settings = &offer.as_ref().ok()?.settings;
+        // Numbers of CPUs are no sizes.
         let mut sizes = settings.iter().filter(|(name, _)| !name.ends_with("_cpus"));
         sizes.next().and_then(|(_, value)| parse_bytes(value).ok())
     };

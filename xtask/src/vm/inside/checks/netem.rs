@@ -105,7 +105,11 @@ pub(super) fn changed() -> Result<String> {
         before == after,
         "a refused setting changed {before} to {after}"
     );
-    lab.down();
+    let said = lab.down();
+    ensure!(
+        said.contains("made by the kernel's netem") || !said.contains("made by"),
+        "lab up says that it is not netem that is used: {said}"
+    );
     // netem counts what it loses at random as it counts what its queue has no room for.
     let lossy = lab_file(&two_hosts("delay = \"5ms\"\nloss = \"20%\""))?;
     let test = bitcost(&["test", "udp", "--topology", &lossy, "-b", "5M", "-t", "2s"])?;
