@@ -259,12 +259,12 @@ fn pooled(old: &[f64], new: &[f64]) -> f64 {
     (squares(old) + squares(new)) / (old.len() as f64 + new.len() as f64 - 2.0)
 }
 
-fn centred(values: &[f64]) -> Vec<f64> {
+pub(crate) fn centred(values: &[f64]) -> Vec<f64> {
     let middle = mean(values);
     values.iter().map(|value| value - middle).collect()
 }
 
-fn product(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn product(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

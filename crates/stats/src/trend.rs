@@ -4,6 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
 use crate::bootstrap::below;
+use crate::change::{centred, product};
 
 /// Permutations that a slope is compared with.
 const PERMUTATIONS: usize = 1000;
@@ -45,15 +46,9 @@ pub fn trend(points: &[(f64, f64)], seed: u64) -> Option<Trend> {
 }
 
 fn slope(places: &[f64], values: &[f64]) -> Option<f64> {
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
-    let (x, y) = (mean(places), mean(values));
-    let spread: f64 = places.iter().map(|place| (place - x).powi(2)).sum();
-    let common: f64 = places
-        .iter()
-        .zip(values)
-        .map(|(place, value)| (place - x) * (value - y))
-        .sum();
-    (spread > 0.0).then(|| common / spread)
+    let (places, values) = (centred(places), centred(values));
+    let spread = product(&places, &places);
+    (spread > 0.0).then(|| product(&places, &values) / spread)
 }
 
 #[cfg(test)]

@@ -98,10 +98,7 @@ impl Traffic for Client {
     }
 
     fn outcome(&self, _sent: Sent) -> FlowRecord {
-        FlowRecord {
-            latency: self.requester.latency(),
-            ..FlowRecord::default()
-        }
+        self.requester.outcome()
     }
 }
 
@@ -233,9 +230,10 @@ fn server(
     let peer = first
         .peer_addr()
         .map_err(TrafficError::system("the sender's address"))?;
-    // Accepted connections inherit this timeout.
+    // Accepted connections inherit these timeouts.
     set_socket_timeout(&listener, Timeout::Recv, Some(QUIET))
-        .map_err(TrafficError::errno("SO_RCVTIMEO"))?;
+        .and_then(|()| set_socket_timeout(&listener, Timeout::Send, Some(QUIET)))
+        .map_err(TrafficError::errno("set how long a socket waits"))?;
     let carries = conditions.workload.has_requests();
     Ok(Made {
         in_effect: tcp::in_effect(&first, conditions, true),

@@ -128,17 +128,11 @@ impl Control {
     }
 
     pub(crate) fn count_message(&self, phase: Phase, bytes: usize) {
-        let tally = self.tally(phase);
-        add(&tally.calls, 1);
-        add(&tally.messages, 1);
-        add(&tally.bytes, bytes as u64);
+        self.count_batch(phase, 1, 1, bytes as u64);
     }
 
     pub(crate) fn count_transaction(&self, phase: Phase, calls: u64, bytes: u64) {
-        let tally = self.tally(phase);
-        add(&tally.calls, calls);
-        add(&tally.messages, 1);
-        add(&tally.bytes, bytes);
+        self.count_batch(phase, calls, 1, bytes);
     }
 
     pub(crate) fn count_unanswered(&self, phase: Phase) {

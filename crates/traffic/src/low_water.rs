@@ -21,10 +21,11 @@ pub struct LowWater {
 
 impl LowWater {
     /// The mark of a run that starts with the kernel's default of one byte; a bounded run has no
-    /// warm-up and starts with the highest mark.
+    /// warm-up and starts with the highest mark. Others without warm-up keep the default.
     pub fn of(conditions: &Conditions, socket: impl AsFd) -> LowWater {
         let mut mark = LowWater {
-            is_open: conditions.chooses_low_water(),
+            is_open: conditions.chooses_low_water()
+                && (conditions.is_bounded() || conditions.warmup_ms > 0),
             began: Instant::now(),
             in_effect: None,
         };

@@ -65,10 +65,7 @@ impl Traffic for Client {
     }
 
     fn outcome(&self, _sent: Sent) -> FlowRecord {
-        FlowRecord {
-            latency: self.requester.latency(),
-            ..FlowRecord::default()
-        }
+        self.requester.outcome()
     }
 }
 

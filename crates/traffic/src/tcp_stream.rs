@@ -10,7 +10,7 @@ use rustix::net::SendFlags;
 use crate::flow::{Made, TrafficError};
 use crate::loops::{Supply, receive_flags, send_messages};
 use crate::message_buffer::MessageBuffer;
-use crate::modes::{self, Mover, Moving, Place, Prepared, byte_receiver};
+use crate::modes::{self, Place, Prepared, byte_receiver};
 use crate::pacing;
 use crate::syscalls::receive;
 use crate::tcp;
@@ -38,22 +38,11 @@ fn receiver(run: &Run, stream: TcpStream) -> Result<Made, TrafficError> {
     modes::made(run, Role::Receiver, stream, in_effect, plain_receiver)
 }
 
-struct Sender {
-    memory: MessageBuffer,
-    supply: Supply,
-}
-
 fn plain_sender(on: &Place) -> Prepared {
-    Ok(Box::new(Sender {
-        memory: MessageBuffer::of_sender(on.conditions),
-        supply: Supply::of(on.conditions),
-    }))
-}
-
-impl Mover for Sender {
-    fn run(&mut self, on: Moving) -> Result<(), Errno> {
-        let (control, supply) = (on.control, self.supply);
-        let memory = &mut self.memory;
+    let mut memory = MessageBuffer::of_sender(on.conditions);
+    let supply = Supply::of(on.conditions);
+    modes::sender(move |on| {
+        let control = on.control;
         let mut hold = || {
             if let Some(pacer) = on.pacer {
                 pacer.wait(control);
@@ -67,7 +56,7 @@ impl Mover for Sender {
             hold();
             call(&memory.next(length)[..length])
         })
-    }
+    })
 }
 
 fn plain_receiver(on: &Place) -> Prepared {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::record::Latency;
+use bitcost_model::record::FlowRecord;
 use bitcost_sys::clock::monotonic_ns;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
@@ -90,8 +90,11 @@ impl Requester {
         Ok(())
     }
 
-    pub fn latency(&self) -> Option<Latency> {
-        self.recorder.as_ref().map(Recorder::latency)
+    pub fn outcome(&self) -> FlowRecord {
+        FlowRecord {
+            latency: self.recorder.as_ref().map(Recorder::latency),
+            ..FlowRecord::default()
+        }
     }
 }
 

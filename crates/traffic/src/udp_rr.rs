@@ -224,10 +224,7 @@ impl Traffic for Asking {
     }
 
     fn outcome(&self, _sent: Sent) -> FlowRecord {
-        FlowRecord {
-            latency: self.requester.latency(),
-            ..FlowRecord::default()
-        }
+        self.requester.outcome()
     }
 }
 

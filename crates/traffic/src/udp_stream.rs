@@ -12,10 +12,9 @@ use crate::delay_variation;
 use crate::flow::{Made, TrafficError};
 use crate::loops::{Supply, receive_flags, send_messages};
 use crate::message_buffer::MessageBuffer;
-use crate::modes::{self, Mover, Moving, Place, Prepared, datagram_receiver};
+use crate::modes::{self, Place, Prepared, datagram_receiver};
 use crate::options;
 use crate::pacing;
-use crate::sequence::Tag;
 use crate::syscalls::{errno, receive};
 use crate::workload::{Endpoints, Run};
 
@@ -50,43 +49,30 @@ fn ask_for_timestamps(socket: &UdpSocket) -> Result<InEffect, TrafficError> {
     Ok(stamped(if is_on { "true" } else { "false" }))
 }
 
-struct Sender {
-    memory: MessageBuffer,
-    supply: Supply,
-    tag: Tag,
-    stamps: bool,
-}
-
+/// Sends messages, each with its number, until the amount is sent or the window is over.
 fn plain_sender(on: &Place) -> Prepared {
-    Ok(Box::new(Sender {
-        memory: MessageBuffer::of_sender(on.conditions),
-        supply: Supply::of(on.conditions),
-        tag: on.tag,
-        stamps: on.conditions.delay_variation,
-    }))
-}
-
-impl Mover for Sender {
-    /// Sends messages, each with its number, until the amount is sent or the window is over.
-    fn run(&mut self, on: Moving) -> Result<(), Errno> {
+    let mut memory = MessageBuffer::of_sender(on.conditions);
+    let supply = Supply::of(on.conditions);
+    let (tag, is_stamped) = (on.tag, on.conditions.delay_variation);
+    modes::sender(move |on| {
         let mut number = 0;
-        send_messages(on.control, self.supply, |phase, done, length| {
+        send_messages(on.control, supply, |phase, done, length| {
             if done > 0 {
                 return Err(Errno::MSGSIZE);
             }
             if let Some(pacer) = on.pacer {
                 pacer.wait(on.control);
             }
-            let message = self.memory.next(length);
-            self.tag.write(message, phase, number);
-            if self.stamps {
+            let message = memory.next(length);
+            tag.write(message, phase, number);
+            if is_stamped {
                 delay_variation::stamp(message);
             }
             let sent = rustix::net::send(on.socket, &message[..length], SendFlags::empty())?;
             number += 1;
             Ok(sent)
         })
-    }
+    })
 }
 
 /// Receives one datagram per call, for delay variation with the time at which the kernel did.

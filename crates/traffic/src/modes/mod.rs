@@ -24,7 +24,7 @@ use crate::pacing::Pacer;
 use crate::sequence::Tag;
 use crate::tcp;
 use crate::workload::Run;
-pub use mover::{Mover, Moving, Place, Prepared, byte_receiver, datagram_receiver};
+pub use mover::{Mover, Moving, Place, Prepared, byte_receiver, datagram_receiver, sender};
 
 struct Row {
     mode: Mode,

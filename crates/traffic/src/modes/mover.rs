@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::control::{Control, Phase};
 use crate::datagrams::Datagrams;
 use crate::flow::Sent;
-use crate::loops::{Handed, Supply, receiver_delay, send_batches};
+use crate::loops::receiver_delay;
 use crate::low_water::LowWater;
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
@@ -43,32 +43,16 @@ pub fn most_messages(conditions: &Conditions, room: usize) -> usize {
     requested.map_or(room, |most| room.min(most as usize))
 }
 
-struct BatchSender<C> {
-    supply: Supply,
-    most: u64,
-    call: C,
+/// A sender, which has nothing to report.
+pub fn sender(run: impl FnMut(Moving) -> Result<(), Errno> + Send + 'static) -> Prepared {
+    Ok(Box::new(Sender(run)))
 }
 
-/// A sender of up to `most` messages in a call. `call` hands over messages of a phase: their number
-/// and their length.
-pub fn batch_sender<C>(on: &Place, most: usize, call: C) -> Prepared
-where
-    C: FnMut(BorrowedFd<'_>, Phase, usize, usize) -> Result<Handed, Errno> + Send + 'static,
-{
-    Ok(Box::new(BatchSender {
-        supply: Supply::of(on.conditions),
-        most: most as u64,
-        call,
-    }))
-}
+struct Sender<F>(F);
 
-impl<C> Mover for BatchSender<C>
-where
-    C: FnMut(BorrowedFd<'_>, Phase, usize, usize) -> Result<Handed, Errno> + Send,
-{
+impl<F: FnMut(Moving) -> Result<(), Errno> + Send> Mover for Sender<F> {
     fn run(&mut self, on: Moving) -> Result<(), Errno> {
-        let call = |phase, count, length| (self.call)(on.socket, phase, count as usize, length);
-        send_batches(on.control, self.supply, self.most, on.pacer, call)
+        (self.0)(on)
     }
 }
 

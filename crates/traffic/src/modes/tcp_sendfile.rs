@@ -6,41 +6,25 @@ use std::io::Write;
 use rustix::fs::{MemfdFlags, memfd_create, sendfile};
 use rustix::io::Errno;
 
-use super::mover::{Mover, Moving, Place, Prepared};
+use super::mover::{self, Place, Prepared};
 use crate::loops::{Supply, send_messages};
-
-struct Sender {
-    file: File,
-    supply: Supply,
-}
 
 pub fn sender(on: &Place) -> Prepared {
     let mut file = File::from(memfd_create("bitcost message", MemfdFlags::CLOEXEC)?);
     file.write_all(&vec![0x5A; on.conditions.message_size_bytes as usize])?;
-    Ok(Box::new(Sender {
-        file,
-        supply: Supply::of(on.conditions),
-    }))
-}
-
-impl Mover for Sender {
-    fn run(&mut self, on: Moving) -> Result<(), Errno> {
+    let supply = Supply::of(on.conditions);
+    mover::sender(move |on| {
         let mut is_repeated = false;
-        send_messages(on.control, self.supply, |_, done, length| {
+        send_messages(on.control, supply, |_, done, length| {
             if let Some(pacer) = on.pacer
                 && done == 0
                 && !is_repeated
             {
                 pacer.wait(on.control);
             }
-            let sent = sendfile(
-                on.socket,
-                &self.file,
-                Some(&mut (done as u64)),
-                length - done,
-            );
+            let sent = sendfile(on.socket, &file, Some(&mut (done as u64)), length - done);
             is_repeated = sent == Err(Errno::INTR);
             sent
         })
-    }
+    })
 }

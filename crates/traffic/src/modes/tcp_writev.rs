@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use rustix::io::{Errno, writev};
 use rustix::net::{SendFlags, send};
 
-use super::mover::{Mover, Moving, Place, Prepared, most_messages};
+use super::mover::{self, Place, Prepared, most_messages};
 use crate::loops::{Handed, Supply, send_batches};
 
 /// Most messages of one call, and most bytes, so that a call of large messages does not outlast a
@@ -13,29 +13,16 @@ use crate::loops::{Handed, Supply, send_batches};
 const MESSAGES: usize = 64;
 const BYTES: usize = 8 << 20;
 
-struct Sender {
-    message: Vec<u8>,
-    most: usize,
-    supply: Supply,
-}
-
 pub fn sender(on: &Place) -> Prepared {
     let message = vec![0x5A; on.conditions.message_size_bytes as usize];
-    Ok(Box::new(Sender {
-        message,
-        most: most_messages(on.conditions, MESSAGES),
-        supply: Supply::of(on.conditions),
-    }))
-}
-
-impl Mover for Sender {
-    fn run(&mut self, on: Moving) -> Result<(), Errno> {
-        let (message, socket) = (&self.message[..], on.socket);
-        let most = (BYTES / message.len()).clamp(1, self.most);
+    let most = (BYTES / message.len()).clamp(1, most_messages(on.conditions, MESSAGES));
+    let supply = Supply::of(on.conditions);
+    mover::sender(move |on| {
+        let (message, socket) = (&message[..], on.socket);
         let list = vec![IoSlice::new(message); most];
         send_batches(
             on.control,
-            self.supply,
+            supply,
             most as u64,
             on.pacer,
             |_, count, length| {
@@ -58,5 +45,5 @@ impl Mover for Sender {
                 Ok(handed)
             },
         )
-    }
+    })
 }

@@ -6,8 +6,8 @@ use bitcost_sys::socket::{self, IP_MTU, IPV6_MTU, UDP_GRO, UDP_SEGMENT};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, getsockname, send};
 
-use super::mover::{Place, Prepared, batch_sender, datagram_receiver, most_messages};
-use crate::loops::{Handed, receive_flags};
+use super::mover::{self, Place, Prepared, datagram_receiver, most_messages};
+use crate::loops::{Handed, Supply, receive_flags, send_batches};
 use crate::syscalls::errno;
 
 /// Most datagrams of one call: 128 since Linux 6.9, 64 before (`UDP_MAX_SEGMENTS`).
@@ -29,32 +29,37 @@ pub fn sender(on: &Place) -> Prepared {
         .clamp(1, most_messages(on.conditions, SEGMENTS_MAX));
     let mut messages = vec![0x5A; most * size];
     let (mut number, mut at_once, tag) = (0, most, on.tag);
-    batch_sender(on, most, move |socket, phase, count, length| {
-        for (message, number) in messages.chunks_exact_mut(size).take(count).zip(number..) {
-            tag.write(message, phase, number);
-        }
-        // Only a single message may be shorter.
-        let mut rest = &messages[..if count == 1 { length } else { count * size }];
-        let mut handed = Handed::default();
-        while !rest.is_empty() {
-            let part = rest.len().min(at_once * size);
-            match send(socket, &rest[..part], SendFlags::empty()) {
-                Ok(_) => {
-                    handed.messages += part.div_ceil(size) as u64;
-                    handed.calls += 1;
-                    rest = &rest[part..];
-                }
-                Err(Errno::INVAL) if part > SEGMENTS_MAX_BEFORE * size => {
-                    at_once = SEGMENTS_MAX_BEFORE;
-                }
-                // The kernel makes no fragments of them: no later one passes.
-                Err(Errno::MSGSIZE) if handed.messages == 0 => return Err(Errno::INVAL),
-                Err(error) if handed.messages == 0 => return Err(error),
-                Err(_) => break,
+    let supply = Supply::of(on.conditions);
+    mover::sender(move |on| {
+        let call = |phase, count: u64, length| {
+            let count = count as usize;
+            for (message, number) in messages.chunks_exact_mut(size).take(count).zip(number..) {
+                tag.write(message, phase, number);
             }
-        }
-        number += handed.messages;
-        Ok(handed)
+            // Only a single message may be shorter.
+            let mut rest = &messages[..if count == 1 { length } else { count * size }];
+            let mut handed = Handed::default();
+            while !rest.is_empty() {
+                let part = rest.len().min(at_once * size);
+                match send(on.socket, &rest[..part], SendFlags::empty()) {
+                    Ok(_) => {
+                        handed.messages += part.div_ceil(size) as u64;
+                        handed.calls += 1;
+                        rest = &rest[part..];
+                    }
+                    Err(Errno::INVAL) if part > SEGMENTS_MAX_BEFORE * size => {
+                        at_once = SEGMENTS_MAX_BEFORE;
+                    }
+                    // The kernel makes no fragments of them: no later one passes.
+                    Err(Errno::MSGSIZE) if handed.messages == 0 => return Err(Errno::INVAL),
+                    Err(error) if handed.messages == 0 => return Err(error),
+                    Err(_) => break,
+                }
+            }
+            number += handed.messages;
+            Ok(handed)
+        };
+        send_batches(on.control, supply, most as u64, on.pacer, call)
     })
 }
 
