@@ -95,11 +95,11 @@ impl Claim {
             }
         }
         let name = asked.unwrap_or(base);
-        let happened = match name_owner(name) {
-            NameOwner::Other(who) => {
+        let happened = match other_owner(name) {
+            Some(who) => {
                 format!("the name {name} is taken by {who}; choose another name: --name NAME")
             }
-            NameOwner::Own | NameOwner::Nobody => format!(
+            None => format!(
                 "a lab named {name} is already running; choose another name, or take it down: bitcost lab down {name}"
             ),
         };
@@ -157,23 +157,16 @@ fn hear<T: for<'a> Deserialize<'a>>(stream: &UnixStream, limit: Duration) -> io:
     Ok(serde_json::from_str(&line)?)
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NameOwner {
-    Nobody,
-    Own,
-    /// Something else, described by the text.
-    Other(String),
-}
-
-pub fn name_owner(name: &str) -> NameOwner {
+/// Who has this name, described by the text; absent where it is a lab of this user, or nobody has
+/// it.
+pub fn other_owner(name: &str) -> Option<String> {
     match connect_to(name, Instant::now() + BUSY_LIMIT) {
-        Ok((_, uid)) if uid == effective_uid() => NameOwner::Own,
-        Ok((_, uid)) => NameOwner::Other(format!("a process of user {uid}")),
+        Ok((_, uid)) => (uid != effective_uid()).then(|| format!("a process of user {uid}")),
         // The kernel does not report the user of a socket without a listener.
-        Err(_) if listed().is_ok_and(|names| names.iter().any(|taken| taken == name)) => {
-            NameOwner::Other("a socket that is not a lab of yours".to_owned())
+        Err(_) => {
+            let is_taken = listed().is_ok_and(|names| names.iter().any(|taken| taken == name));
+            is_taken.then(|| "a socket that is not a lab of yours".to_owned())
         }
-        Err(_) => NameOwner::Nobody,
     }
 }
 

@@ -16,8 +16,7 @@ use bitcost_sys::packet::{BATCH, BatchSender};
 use hdrhistogram::Histogram;
 
 use crate::emulator::handle::{Handle, Own};
-use crate::emulator::held::{least_delay_ns, rate_by_delay_bytes};
-use crate::emulator::inlet::{Inlet, Moment};
+use crate::emulator::inlet::{Inlet, Moment, rate_by_delay_bytes};
 use crate::emulator::pool::{Pool, Slot};
 use crate::emulator::schedule::{Departure, Schedule};
 use crate::emulator::size::Size;
@@ -206,7 +205,8 @@ fn buckets(lateness: &Histogram<u64>) -> Vec<(u64, u64)> {
 
 /// Whether packets may be due before the next poll.
 fn is_prompt(shaping: &Shaping) -> bool {
-    least_delay_ns(shaping) < POLL_NS
+    let least_us = shaping.delay_us.saturating_sub(shaping.jitter_us);
+    shaping.reorder_ppm > 0 || least_us * 1000 < POLL_NS
 }
 
 impl Direction {

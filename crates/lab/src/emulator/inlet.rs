@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use bitcost_model::shaping::Shaping;
 use bitcost_sys::clock;
 use bitcost_sys::files::available_memory_bytes;
 use bitcost_sys::packet::{Lengths, Ring};
@@ -27,6 +28,13 @@ const HEADER_BYTES: u32 = 18;
 /// A packet with a timestamp further in the future than this was stamped before the wall clock was
 /// set back, in ns.
 const STEP_NS: u64 = 100_000_000;
+
+/// Bytes that a direction holds at its rate: the product of rate and delay; 0 without a rate.
+pub fn rate_by_delay_bytes(shaping: &Shaping) -> u64 {
+    let held_us = u128::from(shaping.delay_us) + u128::from(shaping.jitter_us);
+    let bits = u128::from(shaping.rate_bps.unwrap_or(0)) * held_us / 1_000_000;
+    u64::try_from(bits / 8).unwrap_or(u64::MAX)
+}
 
 /// A time on both clocks: the kernel timestamps packets by the wall clock.
 #[derive(Clone, Copy)]

@@ -4,7 +4,6 @@
 mod chance;
 mod forward;
 mod handle;
-mod held;
 mod inlet;
 mod pool;
 mod schedule;
@@ -12,6 +11,6 @@ mod size;
 
 pub use forward::{Device, Emulator, TOGETHER_NS};
 pub use handle::Handle;
-pub use held::rate_by_delay_bytes;
+pub use inlet::rate_by_delay_bytes;
 pub use schedule::{Departure, Schedule};
 pub use size::Size;

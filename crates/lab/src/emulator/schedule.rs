@@ -5,8 +5,7 @@
 //! net/sched/sch_netem.c: duplication, loss, the queue's limit, reordering, delay with jitter,
 //! rate.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use bitcost_model::counters::{Amount, LinkEmulator};
 use bitcost_model::shaping::{QueueLimit, Shaping};
@@ -14,44 +13,18 @@ use bitcost_model::shaping::{QueueLimit, Shaping};
 use crate::emulator::chance::Chance;
 use crate::emulator::size::Size;
 
-struct Entry<T> {
-    due_ns: u64,
+pub struct Departure<T> {
+    pub due_ns: u64,
     /// Packets that are due at the same time depart in the order of arrival.
     number: u64,
-    size: Size,
-    packet: T,
+    pub size: Size,
+    pub packet: T,
 }
 
-impl<T> Entry<T> {
+impl<T> Departure<T> {
     fn key(&self) -> (u64, u64) {
         (self.due_ns, self.number)
     }
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<T> Eq for Entry<T> {}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Entry<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-pub struct Departure<T> {
-    pub due_ns: u64,
-    pub size: Size,
-    pub packet: T,
 }
 
 /// One direction of an emulator: the packets that it holds, and its counters. `T` is a packet's
@@ -63,12 +36,12 @@ pub struct Schedule<T> {
     chance: Chance,
     /// Packets that are delayed, or queued for the rate; each departs no earlier than the one
     /// before it.
-    in_order: VecDeque<Entry<T>>,
+    in_order: VecDeque<Departure<T>>,
     /// Packets that are delayed, and due before a packet that arrived earlier: by jitter, by
-    /// reordering, or since the settings changed.
-    overtaking: BinaryHeap<Reverse<Entry<T>>>,
+    /// reordering, or since the settings changed; by their [`Departure::key`].
+    overtaking: BTreeMap<(u64, u64), Departure<T>>,
     /// Packets that are due, and not yet taken by the caller: they are no longer in the queue.
-    due: VecDeque<Entry<T>>,
+    due: VecDeque<Departure<T>>,
     holds: Amount,
     last_ns: u64,
     count: u64,
@@ -83,7 +56,7 @@ impl<T> Schedule<T> {
             shaping,
             chance: Chance::new(seed, direction),
             in_order: VecDeque::new(),
-            overtaking: BinaryHeap::new(),
+            overtaking: BTreeMap::new(),
             due: VecDeque::new(),
             holds: Amount::default(),
             last_ns: 0,
@@ -132,24 +105,14 @@ impl<T> Schedule<T> {
         self.due
             .front()
             .or_else(|| self.first())
-            .map(|entry| entry.due_ns)
+            .map(|departure| departure.due_ns)
     }
 
     pub fn depart(&mut self, now_ns: u64) -> Option<Departure<T>> {
         if self.due.is_empty() {
             self.release(now_ns);
         }
-        let Entry {
-            due_ns,
-            size,
-            packet,
-            ..
-        } = self.due.pop_front()?;
-        Some(Departure {
-            due_ns,
-            size,
-            packet,
-        })
+        self.due.pop_front()
     }
 
     /// What became of its packets, without the device, its times and its rate.
@@ -167,26 +130,25 @@ impl<T> Schedule<T> {
     }
 
     fn release(&mut self, now_ns: u64) {
-        while self.first().is_some_and(|entry| entry.due_ns <= now_ns) {
-            let Some(entry) = self.take_first() else {
+        while self.first().is_some_and(|first| first.due_ns <= now_ns) {
+            let Some(first) = self.take_first() else {
                 return;
             };
-            entry.size.remove_from(&mut self.holds);
-            self.due.push_back(entry);
+            first.size.remove_from(&mut self.holds);
+            self.due.push_back(first);
         }
     }
 
-    fn first(&self) -> Option<&Entry<T>> {
-        let overtaking = self.overtaking.peek().map(|Reverse(entry)| entry);
-        self.in_order.front().into_iter().chain(overtaking).min()
+    fn first(&self) -> Option<&Departure<T>> {
+        let overtaking = self.overtaking.values().next();
+        let both = self.in_order.front().into_iter().chain(overtaking);
+        both.min_by_key(|departure| departure.key())
     }
 
-    fn take_first(&mut self) -> Option<Entry<T>> {
-        match (self.in_order.front(), self.overtaking.peek()) {
-            (Some(entry), Some(Reverse(other))) if other < entry => {
-                self.overtaking.pop().map(|Reverse(entry)| entry)
-            }
-            (None, Some(_)) => self.overtaking.pop().map(|Reverse(entry)| entry),
+    fn take_first(&mut self) -> Option<Departure<T>> {
+        let next = self.in_order.front().map(Departure::key);
+        match self.overtaking.first_entry() {
+            Some(other) if next.is_none_or(|next| *other.key() < next) => Some(other.remove()),
             _ => self.in_order.pop_front(),
         }
     }
@@ -198,16 +160,17 @@ impl<T> Schedule<T> {
         }
         let due_ns = self.due_ns(at_ns, size);
         size.add_to(&mut self.holds);
-        let entry = Entry {
+        let departure = Departure {
             due_ns,
             number: self.count,
             size,
             packet: packet(),
         };
-        if self.in_order.back().is_some_and(|last| last > &entry) {
-            self.overtaking.push(Reverse(entry));
+        let key = departure.key();
+        if self.in_order.back().is_some_and(|last| last.key() > key) {
+            self.overtaking.insert(key, departure);
         } else {
-            self.in_order.push_back(entry);
+            self.in_order.push_back(departure);
         }
         self.count += 1;
     }

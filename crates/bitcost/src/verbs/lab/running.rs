@@ -1,6 +1,7 @@
 //! The labs of this user that are running.
 
-use bitcost_lab::registry::{self, Description, NameOwner};
+use bitcost_lab::Inside;
+use bitcost_lab::registry::{self, Description};
 use bitcost_model::near::did_you_mean;
 
 use crate::failure::Failure;
@@ -12,7 +13,14 @@ pub fn names() -> Result<Vec<String>, Failure> {
             "cannot read /proc/net/unix, where labs are listed: {error}"
         ))
     };
-    registry::names().map_err(cannot)
+    let names = registry::names().map_err(cannot)?;
+    match Inside::find() {
+        // A node has a list of its own.
+        Ok(Some(Inside { lab, node, .. })) if names.is_empty() => Err(Failure::Usage(format!(
+            "this is node {node} of lab {lab}; type it outside of the node"
+        ))),
+        _ => Ok(names),
+    }
 }
 
 /// The running lab of this name.
@@ -41,7 +49,7 @@ pub fn named(asked: Option<&str>, how: &str) -> Result<Description, Failure> {
         }
     };
     registry::describe(name).ok_or_else(|| {
-        if let NameOwner::Other(who) = registry::name_owner(name) {
+        if let Some(who) = registry::other_owner(name) {
             return Failure::Usage(format!(
                 "no lab `{name}` of yours is running: the name is taken by {who}"
             ));
