@@ -10,7 +10,7 @@ use bitcost_host::watchdog::{Answer as WatchdogAnswer, Message, Setup};
 use bitcost_lab::LabError;
 use bitcost_lab::protocol::{Ready, Request, Set};
 use bitcost_lab::registry::{self, Description};
-use bitcost_model::protocol::reach::{self, Found, NoLine};
+use bitcost_model::protocol::reach::{self, Found};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -46,7 +46,7 @@ pub fn watchdog(bytes: &[u8]) {
 pub fn opening(bytes: &[u8]) {
     let mut output = bytes;
     match reach::line(&mut output) {
-        Ok(line) => {
+        Ok(Some(line)) => {
             assert!(
                 !line.contains(char::is_control) || line.contains('\t'),
                 "{line:?}"
@@ -61,8 +61,8 @@ pub fn opening(bytes: &[u8]) {
                 "{line:?}"
             );
         }
-        Err(NoLine::Noise) => assert!(bytes.len() as u64 >= reach::NOISE_BYTES),
-        Err(NoLine::Ended | NoLine::Read(_)) => {}
+        Ok(None) => {}
+        Err(_) => assert!(bytes.len() as u64 >= reach::NOISE_BYTES),
     }
     black_box(reach::ssh_host_name(text(bytes)));
 }

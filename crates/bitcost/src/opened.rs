@@ -129,10 +129,10 @@ pub fn name_apart(found: &mut [Findings]) {
 
 /// Prints what follows the last whole line of a log.
 pub fn report_cut(end: &End) {
-    if let Some(cut) = &end.incomplete {
+    if let Some(bytes) = end.incomplete {
         output::say(&format!(
-            "bitcost: the log ends within line {}, after {} bytes; that line is left out",
-            cut.line, cut.bytes
+            "bitcost: the log ends within line {}, after {bytes} bytes; that line is left out",
+            end.lines + 1
         ));
     }
 }

@@ -87,13 +87,3 @@ impl RunError {
         }
     }
 }
-
-impl From<ControllerError> for RunError {
-    fn from(error: ControllerError) -> RunError {
-        match error {
-            ControllerError::Stopped => RunError::Stopped,
-            ControllerError::Sink(reason) => RunError::Sink(reason),
-            error @ ControllerError::Agent { .. } => RunError::Failed(error.to_string().into()),
-        }
-    }
-}

@@ -289,25 +289,19 @@ pub fn from_both<T>(
     what: &str,
     pick: impl Fn(FromAgent) -> Option<T>,
 ) -> Result<[T; 2], RunError> {
-    let (mut sender, mut receiver) = (None, None);
+    let mut answers = [None, None];
     loop {
-        let late = match (sender, receiver) {
-            (Some(sender), Some(receiver)) => return Ok([sender, receiver]),
-            (found, other) => {
-                (sender, receiver) = (found, other);
-                if receiver.is_none() {
-                    Role::Receiver
-                } else {
-                    Role::Sender
-                }
-            }
+        answers = match answers {
+            [Some(sender), Some(receiver)] => return Ok([sender, receiver]),
+            open => open,
+        };
+        let late = match answers[Role::Receiver as usize] {
+            None => Role::Receiver,
+            Some(_) => Role::Sender,
         };
         let answer = |from, message| Some((from, pick(message)?));
         let (from, found) = pair.wait_with(late, patience, what, &mut |_, _| Ok(()), answer)?;
-        match from {
-            Role::Sender => sender = Some(found),
-            Role::Receiver => receiver = Some(found),
-        }
+        answers[from as usize] = Some(found);
     }
 }
 
@@ -378,13 +372,11 @@ impl Finish<'_, '_, '_> {
         let mut patience = length + self.last_messages();
         let mut records = [None, None];
         loop {
-            let late = match records {
+            records = match records {
                 [Some(first), Some(second)] => return Ok([first, second]),
-                [first, second] => {
-                    records = [first, second];
-                    self.late([records[0].is_some(), records[1].is_some()])
-                }
+                open => open,
             };
+            let late = self.late([records[0].is_some(), records[1].is_some()]);
             match self.next(late, patience) {
                 Ok((host, Last::Sent(sent, stalled_ms))) => self.sent(host, sent, stalled_ms),
                 Ok((host, Last::Done(record))) => records[host as usize] = Some(*record),

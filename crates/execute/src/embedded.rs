@@ -1,7 +1,6 @@
 //! The embedded lab: it is built, it is pinged, and agents are started in its hosts.
 
 use std::ffi::OsString;
-use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -139,9 +138,9 @@ impl PathControl for LabPath {
 
 /// The lab of an execution: built for it, or the running one in a node of which this process is.
 pub struct BuiltLab {
-    lab: Arc<Lab>,
+    pub lab: Arc<Lab>,
     inside: Option<Inside>,
-    hosts: Vec<Host>,
+    pub hosts: Vec<Host>,
     moderation_us: u32,
     has_cpus: bool,
 }
@@ -163,10 +162,6 @@ impl BuiltLab {
             moderation_us: topology.moderation_us,
             has_cpus: separate_cpus().is_some(),
         })
-    }
-
-    pub fn notes(&self) -> Vec<String> {
-        self.lab.notes().to_vec()
     }
 
     /// Options of an agent by which it reads the counters of the nodes between these hosts, and of
@@ -209,14 +204,6 @@ impl BuiltLab {
             receiving,
             ..endpoint
         }
-    }
-
-    pub fn device(&self, host: usize) -> String {
-        self.hosts[host].device.clone()
-    }
-
-    pub fn address(&self, host: usize) -> IpAddr {
-        self.hosts[host].address
     }
 
     /// Adds to the description of a host what the lab set and read back: kernels before 6.8 do not

@@ -19,7 +19,7 @@ pub fn read(folder: &Path) -> Result<(Result<Findings, ExecuteError>, End), Exec
 
 /// What a reader took of a log.
 pub(crate) fn of_log(log: LogFile, reader: Reader) -> Result<Findings, ExecuteError> {
-    let folder = log.folder().to_owned();
+    let folder = log.folder.clone();
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.clone());
     let name = whole.file_name().unwrap_or(whole.as_os_str());
     let name = name.to_string_lossy().into_owned();

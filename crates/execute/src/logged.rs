@@ -37,16 +37,10 @@ impl Logged {
     pub fn read(folder: &Path) -> Result<Logged, ExecuteError> {
         let log = LogFile::open(folder)?;
         let (mut reader, mut done, mut has_constants) = (Reader::default(), BTreeSet::new(), false);
-        let (mut texts, mut planned, mut prepared) = (None, None, None);
+        let (mut planned, mut prepared) = (None, None);
         let end = log.read(&mut |place, event| {
             reader.take(place, &event);
             match event {
-                Event::ExecutionBegan {
-                    study,
-                    study_text,
-                    lab_text,
-                    ..
-                } => texts = Some((study, study_text, lab_text)),
                 Event::Planned { plan } => planned = Some(plan),
                 Event::Prepared { .. } if prepared.is_none() => prepared = Some(event),
                 Event::Constants { .. } => has_constants = true,
@@ -62,18 +56,17 @@ impl Logged {
                 _ => {}
             }
         })?;
-        let shown = log.folder().display().to_string();
+        let shown = log.folder.display().to_string();
         let usage =
             |why: String| ExecuteError::Usage(format!("{shown}: {why}; start a new execution"));
-        let (Some((name, text, lab_text)), Some(plan)) = (texts, planned) else {
+        let Some(plan) = planned else {
             return Err(ExecuteError::Usage(format!(
                 "the log in {shown} ends before its plan: nothing was run; start a new execution"
             )));
         };
         let checked = reader.clone().finish();
-        checked.map_err(|error| usage(error.to_string()))?;
-        let mut study = Study::parse_with(&format!("{name}.toml"), &text, lab_text.as_deref())
-            .map_err(|error| ExecuteError::Usage(error.to_string()))?;
+        let (checked, _) = checked.map_err(|error| usage(error.to_string()))?;
+        let mut study = checked.summary.study;
         if !study.gives(&plan) {
             return Err(usage(LogError::OtherPlan.to_string()));
         }
@@ -90,8 +83,8 @@ impl Logged {
             study.lab = (**lab).clone();
         }
         Ok(Logged {
-            folder: log.folder().to_owned(),
-            facts: log.facts().clone(),
+            folder: log.folder,
+            facts: log.facts,
             study,
             plan,
             prepared,

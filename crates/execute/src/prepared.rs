@@ -1,10 +1,8 @@
 //! Both endpoints with their agents started, before the first run.
 
-use bitcost_analysis::log::PlaceFacts;
 use bitcost_controller::{ControllerError, Session};
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::ping::RttCheck;
-use bitcost_model::plan::Plan;
 
 use crate::error::ExecuteError;
 
@@ -19,14 +17,6 @@ pub struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// Checks that the hosts' CPUs can be sampled, if the plan is profiled, before anything is logged.
-    pub fn try_profile(&mut self, plan: &Plan) -> Result<(), ExecuteError> {
-        match plan.is_profiled {
-            true => Ok(self.session.try_profile(self.shared_cpus)?),
-            false => Ok(()),
-        }
-    }
-
     /// Measures the constants of both endpoints' machines; absent if the user stopped it.
     ///
     /// # Errors
@@ -42,10 +32,5 @@ impl Prepared<'_> {
 
     pub fn is_one_host(&self) -> bool {
         self.ends.iter().all(|end| end.place == self.ends[0].place)
-    }
-
-    /// The facts about the hosts that the formulas of a run need.
-    pub fn facts(&self) -> PlaceFacts {
-        PlaceFacts::new(self.shared_cpus, &self.ends, None)
     }
 }

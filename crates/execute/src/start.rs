@@ -141,7 +141,10 @@ impl<'a> Start<'a> {
             log.check_machines(&log.seen_here(destination), progress)?;
         }
         let mut prepared = destination.prepare(study, stop)?;
-        prepared.try_profile(self.plan)?;
+        // Nothing is logged where the CPUs of the hosts cannot be sampled.
+        if self.plan.is_profiled {
+            prepared.session.try_profile(prepared.shared_cpus)?;
+        }
         if let Some(log) = self.log {
             log.check_machines(&prepared.ends, progress)?;
         }

@@ -20,13 +20,11 @@ pub struct Change {
     pub before: Values,
     pub asked: Values,
     /// Every value after; `None` until they were read back.
-    #[serde(default)]
     pub after: Option<Values>,
     /// Side effects: values that the kernel changes along with it, before ([`crate::snapshot`]).
     #[serde(default)]
     pub side_effects: Values,
     /// The same after; `None` until they were read.
-    #[serde(default)]
     pub side_effects_after: Option<Values>,
 }
 

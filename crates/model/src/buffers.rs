@@ -12,18 +12,10 @@ pub struct Buffers {
     /// True where the sender writes every byte of a message before it sends it.
     pub dirty: bool,
     /// CPU time that the sender works on each message, in nanoseconds.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub send_work_ns: u32,
     /// CPU time that the receiver works on each message or request after it has received it, in
     /// nanoseconds.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub receive_work_ns: u32,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_none(work_ns: &u32) -> bool {
-    *work_ns == 0
 }

@@ -50,3 +50,8 @@ pub mod workload;
 
 pub use harmless::{harmless, harmless_page, shown};
 pub use reason::{Invalid, Unavailable};
+
+/// Whether a value is its type's default, for serde's `skip_serializing_if`.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

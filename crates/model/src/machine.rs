@@ -139,7 +139,6 @@ pub struct HostDescription {
     pub host_name: String,
     /// The kernel's present boot (`/proc/sys/kernel/random/boot_id`), which namespaces of one
     /// machine share; absent where it is not reported.
-    #[serde(default)]
     pub boot_id: Option<String>,
     /// CPU model as the kernel names it; absent where it does not.
     pub cpu_model: Option<String>,

@@ -5,20 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::shaping::{PPM, Shaping};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Shaped {
-    Rate,
-    Delay,
-    Loss,
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Shaped {
+        Rate = "rate",
+        Delay = "delay",
+        Loss = "loss",
+    }
 }
-
-/// The words of each, as settings write them.
-const WORDS: [(&str, Shaped); 3] = [
-    ("rate", Shaped::Rate),
-    ("delay", Shaped::Delay),
-    ("loss", Shaped::Loss),
-];
 
 /// The most that something may change to, in per cent of what the lab requests.
 const MOST_PCT: u32 = 1000;
@@ -38,7 +33,7 @@ impl PathChange {
     /// Reads `rate 80%`.
     pub fn parse(text: &str) -> Option<PathChange> {
         let (word, share) = text.trim().split_once(' ')?;
-        let (_, what) = WORDS.into_iter().find(|(known, _)| *known == word)?;
+        let what = Shaped::named(word)?;
         let pct = share.trim().strip_suffix('%')?.parse().ok()?;
         (1..=MOST_PCT)
             .contains(&pct)

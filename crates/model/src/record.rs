@@ -83,7 +83,6 @@ pub struct EndpointRecord {
     pub tcp_info: Option<TcpInfo>,
     /// Times of the transactions, or of a stream's send calls; where they were requested, at the
     /// sender only.
-    #[serde(default)]
     pub latency: Option<Latency>,
     /// Each flow separately; the fields above are the sums of all flows ([`FlowRecord::sum`]).
     #[serde(default, deserialize_with = "at_most::<50_000, _, _>")]

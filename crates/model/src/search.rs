@@ -19,13 +19,6 @@ words! {
     }
 }
 
-impl Goal {
-    /// Whether it is the one of a search that names none.
-    pub fn is_default(&self) -> bool {
-        *self == Goal::default()
-    }
-}
-
 /// Settings of a run that an experiment changes: name to value, as on the command line.
 pub type Changes = BTreeMap<String, String>;
 

@@ -688,7 +688,7 @@ settings! {
     mode_auto: bool,
         Run "mode" flag("mode"), either("honest", "auto") [], STREAMS,
             "`honest`: modes as given, else plain calls; `auto`: trials of at most 3 s choose modes, messages per call, receive buffer, low-water mark and waiting, as far as they are not given (default: honest)";
-    #[serde(skip_serializing_if = "Goal::is_default")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     search_for: Goal,
         Run "search_for" flag("for"), word(Goal::NAMES, Goal::named) [], ANY,
             "What --mode auto looks for: the highest throughput, or the least CPU time of both endpoints per KiB (default: rate)";
@@ -804,7 +804,7 @@ settings! {
             "Messages that a paced sender sends back to back (default: those of 100 µs)";
     pacing: Pacing,
         Part "pacing" flag("pacing"), word(Pacing::NAMES, Pacing::named) [], ANY,
-            "What paces the traffic: the kernel (SO_MAX_PACING_RATE), or the sender, which sleeps; `auto`: the kernel for UDP over fq, else the sender (default: auto)";
+            "What paces the traffic: the kernel (SO_MAX_PACING_RATE), or the sender, which sleeps; `auto`: the kernel for UDP of 1000 bytes and more over fq, else the sender (default: auto)";
     flows: u32 = 1,
         Part "flows" letter("flows", 'P'), number(Unit::Count, 1, 1000) [], ANY,
             "Number of parallel flows (default: 1)";

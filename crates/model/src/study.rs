@@ -86,7 +86,6 @@ pub struct LabSpec {
     #[serde(default = "second")]
     pub receiver: String,
     /// The complete topology; absent in logs of versions that had only presets.
-    #[serde(default)]
     pub network: Option<Topology>,
     /// The running lab of this name has this topology, as it was when the first run was prepared;
     /// absent: the lab is built for the execution.

@@ -29,7 +29,7 @@ use crate::summary::Summary;
 #[derive(Clone, Default)]
 pub struct Log {
     /// What is known so far, still without figures.
-    pub(crate) summary: Summary,
+    pub summary: Summary,
     plan: Option<Plan>,
     place: Option<PlaceFacts>,
     pub(crate) proof: Option<Proof>,

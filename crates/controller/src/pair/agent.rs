@@ -13,8 +13,8 @@ pub struct Agent {
     /// The time of the last message, on the transport's clock.
     heard: Duration,
     /// Whether it sent any message of the control protocol other than a keep-alive message.
-    has_spoken: bool,
-    is_abandoned: bool,
+    pub has_spoken: bool,
+    pub is_abandoned: bool,
 }
 
 impl Agent {
@@ -42,15 +42,6 @@ impl Agent {
     pub fn silence(&self, now: Duration, limit: Duration, greeting: Duration) -> Option<Duration> {
         let silence = now.saturating_sub(self.heard);
         (silence > if self.has_spoken { limit } else { greeting }).then_some(silence)
-    }
-
-    /// Whether it sent any message of the control protocol other than a keep-alive message.
-    pub fn has_spoken(&self) -> bool {
-        self.has_spoken
-    }
-
-    pub fn abandon(mut self) {
-        self.is_abandoned = true;
     }
 
     pub fn ending(&mut self) -> Option<String> {

@@ -7,7 +7,7 @@ use bitcost_model::protocol::{FailureCause, Lease};
 use bitcost_model::record::Role;
 
 use super::agent::Agent;
-use super::{LOOK, Pair, ROLES};
+use super::{LOOK, Pair, ROLES, WAITING_MAX};
 use crate::error::{AgentEnd, RunError, Told};
 
 /// The time that an agent, and the program that starts it, may take for a first keep-alive message
@@ -68,7 +68,7 @@ impl Pair<'_> {
                 return Some(end.clone());
             }
             let left = deadline.saturating_sub(self.transport.now());
-            if left.is_zero() || self.is_gone(role) {
+            if left.is_zero() || self.backlog.len() >= WAITING_MAX || self.is_gone(role) {
                 return None;
             }
             self.renew();
@@ -95,7 +95,7 @@ impl Pair<'_> {
     /// than messages.
     pub(super) fn died(&mut self, role: Role, end: &AgentEnd) -> RunError {
         let agent = self.agents[role as usize].as_mut();
-        let has_spoken = agent.as_ref().is_some_and(|agent| agent.has_spoken());
+        let has_spoken = agent.as_ref().is_some_and(|agent| agent.has_spoken);
         match agent.and_then(Agent::ending) {
             Some(ending) if *end == AgentEnd::OutputEnded => self.gone(role, &ending),
             Some(ending) if has_spoken => self.gone(role, &format!("{end} ({ending})")),
@@ -107,7 +107,7 @@ impl Pair<'_> {
     fn gone(&mut self, role: Role, how: &str) -> RunError {
         let has_spoken = self.agents[role as usize]
             .take()
-            .is_some_and(|agent| agent.has_spoken());
+            .is_some_and(|agent| agent.has_spoken);
         let what = Told {
             of: Some((role, " agent is gone: ")),
             words: how.to_owned(),
@@ -147,8 +147,9 @@ impl Pair<'_> {
                 continue;
             }
             (longest, lease) = (longest.max(silence), lease.max(own));
-            if let Some(agent) = agent.take() {
-                agent.abandon();
+            if let Some(mut agent) = agent.take() {
+                // It is dropped here, which ends it at once.
+                agent.is_abandoned = true;
             }
             let place = &self.endpoint(role).place;
             names.push(format!("the {} agent at {place}", role.name()));

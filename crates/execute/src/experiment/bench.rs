@@ -59,7 +59,7 @@ impl<'a, 'b> Bench<'a, 'b> {
         progress: &'a mut dyn Progress,
     ) -> Bench<'a, 'b> {
         Bench {
-            facts: prepared.facts(),
+            facts: PlaceFacts::new(prepared.shared_cpus, &prepared.ends, None),
             session: &mut prepared.session,
             target,
             allows,

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufRead, Read, Write};
 
 use bitcost_controller::AgentEnd;
-use bitcost_model::protocol::reach::{self, Found, NoLine};
+use bitcost_model::protocol::reach::{self, Found};
 
 use crate::identity;
 
@@ -134,10 +134,8 @@ fn say(input: &mut dyn Write, text: &str) -> Result<(), AgentEnd> {
 }
 
 fn line(output: &mut dyn BufRead) -> Result<String, AgentEnd> {
-    reach::line(output).map_err(|error| match error {
-        NoLine::Ended => AgentEnd::OutputEnded,
-        error => AgentEnd::Failed(error.to_string()),
-    })
+    let line = reach::line(output).map_err(|error| AgentEnd::Failed(error.to_string()))?;
+    line.ok_or(AgentEnd::OutputEnded)
 }
 
 #[cfg(test)]

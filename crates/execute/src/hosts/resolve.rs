@@ -4,7 +4,7 @@
 //! `/etc/nsswitch.conf` may name, so the system's own `getent` (getent(1)) is asked, which can.
 
 use std::net::IpAddr;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use bitcost_model::place::{IpVersion, is_of_one_link, scoped};
 use bitcost_model::{Unavailable, harmless};
@@ -32,10 +32,7 @@ fn addresses(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
         let name = harmless(name);
         return Err(Unavailable(format!("`{name}` is not a host name")));
     }
-    let asked = Command::new("getent")
-        .args(["ahosts", name])
-        .stdin(Stdio::null())
-        .output();
+    let asked = Command::new("getent").args(["ahosts", name]).output();
     let output = asked.map_err(|error| {
         Unavailable(format!(
             "names are resolved by getent, which cannot be started: {error}"

@@ -2,7 +2,6 @@
 //! them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_controller::{Endpoint, Session};
@@ -363,7 +362,7 @@ fn by_ssh(
     name: &str,
     version: Option<IpVersion>,
 ) -> Result<IpAddr, ExecuteError> {
-    let asked = ssh(spec).args(["-G", name]).stdin(Stdio::null()).output();
+    let asked = ssh(spec).args(["-G", name]).output();
     let output = asked.map_err(|error| {
         ExecuteError::Environment(format!(
             "cannot start ssh: {error}; it is needed for hosts other than `local`"

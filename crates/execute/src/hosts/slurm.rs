@@ -2,7 +2,7 @@
 //! one. Everything is asked of Slurm's own programs.
 
 use std::net::IpAddr;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use bitcost_model::harmless;
 use bitcost_model::place::IpVersion;
@@ -52,10 +52,7 @@ pub fn nodes() -> Result<Vec<Foreign>, ExecuteError> {
 }
 
 fn scontrol(words: &[&str]) -> Result<String, ExecuteError> {
-    let asked = Command::new("scontrol")
-        .args(words)
-        .stdin(Stdio::null())
-        .output();
+    let asked = Command::new("scontrol").args(words).output();
     let failed =
         |why: String| ExecuteError::Environment(format!("scontrol {}: {why}", words.join(" ")));
     let output =

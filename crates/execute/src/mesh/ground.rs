@@ -133,7 +133,7 @@ impl Ground {
                 let hosts: Vec<&str> = mesh.hosts.iter().map(String::as_str).collect();
                 let lab = BuiltLab::new(&study.lab, &hosts)?;
                 let places = mesh.hosts.iter().map(|host| format!("netns:{host}"));
-                let notes = lab.notes();
+                let notes = lab.lab.notes().to_vec();
                 (Way::Lab(lab), places.collect(), notes)
             }
             Destination::Hosts(named) => {
@@ -197,7 +197,10 @@ impl Ground {
     /// How the agent of a host is started, with the interface that it is described by.
     fn endpoint(&self, host: usize) -> Endpoint {
         let (endpoint, device) = match &self.way {
-            Way::Lab(lab) => (lab.endpoint(host, Vec::new()), Some(lab.device(host))),
+            Way::Lab(lab) => (
+                lab.endpoint(host, Vec::new()),
+                Some(lab.hosts[host].device.clone()),
+            ),
             Way::Hosts {
                 spec,
                 hosts,
@@ -221,7 +224,7 @@ impl Ground {
         let version = self.requested.asked_version();
         for (host, address) in self.addresses.iter_mut().enumerate() {
             *address = match &self.way {
-                Way::Lab(lab) => Some(lab.address(host)),
+                Way::Lab(lab) => Some(lab.hosts[host].address),
                 Way::Hosts { spec, .. } if spec.receiver.device.is_some() => None,
                 Way::Hosts {
                     cluster: Some(cluster),

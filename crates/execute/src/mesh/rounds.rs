@@ -107,16 +107,10 @@ fn made(
     stop: &AtomicBool,
     sink: &mut Sink,
 ) -> Result<Ending, ControllerError> {
-    let index = run.planned.index;
+    let PlannedRun { index, block, cell } = *run.planned;
     let [from, to] = run.hosts.map(|host| ground.place(host));
-    let alone = Plan {
-        cells: vec![plan.cells[run.planned.cell].clone()],
-        runs: vec![PlannedRun {
-            cell: 0,
-            ..*run.planned
-        }],
-        ..Plan::of_one(plan.cells[run.planned.cell].conditions.clone())
-    };
+    let mut alone = Plan::of_one(plan.cells[cell].conditions.clone());
+    (alone.runs[0].index, alone.runs[0].block) = (index, block);
     let mut pass = |event| match event {
         Event::ExecutionEnded { .. } => Ok(()),
         Event::RunFailed {

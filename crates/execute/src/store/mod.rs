@@ -9,5 +9,5 @@ mod write;
 pub use chain::{Chain, seal_again};
 pub use error::LOG_NAME;
 pub use found::{USUAL_PARENT, newest};
-pub use read::{End, Incomplete, LogFile};
+pub use read::{End, LogFile};
 pub use write::{Writer, stamped};

@@ -25,18 +25,13 @@ use crate::store::chain::{Chain, hexadecimal, split};
 use crate::store::error::{LOG_NAME, cannot_read};
 use crate::store::found::strange;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incomplete {
-    pub line: usize,
-    pub bytes: usize,
-}
-
 /// A log on the disk, with the length that it had when it was opened: what is appended later is not
 /// read, and neither is another file that took its place.
 #[derive(Clone, Debug)]
 pub struct LogFile {
-    folder: PathBuf,
-    facts: Metadata,
+    pub folder: PathBuf,
+    /// The facts of the file that is read.
+    pub facts: Metadata,
     length: u64,
 }
 
@@ -45,7 +40,8 @@ const CHUNK: usize = 1 << 18;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
     pub lines: usize,
-    pub incomplete: Option<Incomplete>,
+    /// Length of the incomplete line that follows them, in bytes.
+    pub incomplete: Option<usize>,
     /// Length of the complete lines, in bytes.
     pub whole_bytes: u64,
     pub(crate) chain: Chain,
@@ -141,15 +137,6 @@ impl LogFile {
         LogFile { length, ..self }
     }
 
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// The facts of the file that is read.
-    pub fn facts(&self) -> &Metadata {
-        &self.facts
-    }
-
     pub fn path(&self) -> PathBuf {
         self.folder.join(LOG_NAME)
     }
@@ -195,10 +182,7 @@ impl LogFile {
         let (path, mut end) = (self.path(), End::default());
         self.lines(|text| {
             if text.last() != Some(&b'\n') {
-                end.incomplete = Some(Incomplete {
-                    line: end.lines + 1,
-                    bytes: text.len(),
-                });
+                end.incomplete = Some(text.len());
                 return Ok(());
             }
             let most = [LINE_VALUES, LONG_LINE_VALUES][usize::from(is_long(text))];

@@ -57,7 +57,7 @@ impl Writer {
         let fail = |error: io::Error| cannot_write(&path, &error);
         let file = bitcost_sys::files::open_regular(&path, OpenOptions::new().append(true))
             .map_err(fail)?;
-        let whole_bytes = end.incomplete.as_ref().map(|_| end.whole_bytes);
+        let whole_bytes = end.incomplete.map(|_| end.whole_bytes);
         let writer = Writer {
             folder: folder.to_owned(),
             file,
@@ -67,7 +67,7 @@ impl Writer {
             chain: end.chain.clone(),
         };
         writer.lock()?;
-        let rest = end.incomplete.as_ref().map_or(0, |cut| cut.bytes as u64);
+        let rest = end.incomplete.map_or(0, |bytes| bytes as u64);
         if writer.file.metadata().map_err(fail)?.len() != end.whole_bytes + rest {
             return Err(in_use(&path));
         }

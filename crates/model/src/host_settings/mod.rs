@@ -32,7 +32,6 @@ pub const AS_FOUND: &str = "as-found";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingRequest {
     /// The host that is asked, by what it is called, whichever way the data flows; absent: both.
-    #[serde(default)]
     pub endpoint: Option<Role>,
     #[serde(flatten)]
     pub setting: HostSetting,

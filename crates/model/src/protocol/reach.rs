@@ -9,33 +9,22 @@ pub const MARK: &str = "bitcost-reach ";
 /// The most output before a line of the script, in bytes.
 pub const NOISE_BYTES: u64 = 64 << 10;
 
-/// The reason why a line of the script was not read.
-#[derive(Debug, thiserror::Error)]
-pub enum NoLine {
-    /// The output ended before the line.
-    #[error("its output ended")]
-    Ended,
-    /// More than [`NOISE_BYTES`] came before the line.
-    #[error(
-        "its shell prints more than {NOISE_BYTES} bytes before it runs the command; change its start-up files so that they print nothing without a terminal"
-    )]
-    Noise,
-    /// The output cannot be read.
-    #[error(transparent)]
-    Read(#[from] io::Error),
-}
-
-/// The next line of the script without its mark and the white space around it.
-pub fn line(output: &mut dyn BufRead) -> Result<String, NoLine> {
+/// The next line of the script without its mark and the white space around it; absent where the
+/// output ends before it.
+pub fn line(output: &mut dyn BufRead) -> io::Result<Option<String>> {
     let mut output = output.take(NOISE_BYTES);
     loop {
         let mut line = Vec::new();
         output.read_until(b'\n', &mut line)?;
         let text = String::from_utf8_lossy(&line);
         match text.strip_prefix(MARK) {
-            Some(text) => return Ok(crate::harmless(text.trim())),
-            None if output.limit() == 0 => return Err(NoLine::Noise),
-            None if line.is_empty() => return Err(NoLine::Ended),
+            Some(text) => return Ok(Some(crate::harmless(text.trim()))),
+            None if output.limit() == 0 => {
+                return Err(io::Error::other(format!(
+                    "its shell prints more than {NOISE_BYTES} bytes before it runs the command; change its start-up files so that they print nothing without a terminal"
+                )));
+            }
+            None if line.is_empty() => return Ok(None),
             None => {}
         }
     }
@@ -83,7 +72,7 @@ mod tests {
     #[test]
     fn noise_is_passed_by_and_the_line_is_read() {
         let said = "Welcome!\nbitcost-reach Linux x86_64 bitcost 0.1.0 abc 12-ef\n";
-        let found = line(&mut said.as_bytes()).expect("a line");
+        let found = line(&mut said.as_bytes()).expect("read").expect("a line");
         let Found {
             system,
             machine,
@@ -99,14 +88,10 @@ mod tests {
 
     #[test]
     fn endless_noise_and_an_end_are_told() {
-        assert!(matches!(
-            line(&mut "x\n".repeat(NOISE_BYTES as usize).as_bytes()),
-            Err(NoLine::Noise)
-        ));
-        assert!(matches!(
-            line(&mut "who are you?\n".as_bytes()),
-            Err(NoLine::Ended)
-        ));
+        let noise = "x\n".repeat(NOISE_BYTES as usize);
+        let error = line(&mut noise.as_bytes()).expect_err("endless");
+        assert!(error.to_string().contains("start-up files"), "{error}");
+        assert!(matches!(line(&mut "who are you?\n".as_bytes()), Ok(None)));
     }
 
     #[test]

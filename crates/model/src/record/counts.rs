@@ -117,7 +117,6 @@ pub struct Sequence {
     pub late: u64,
     /// The same counts for the measured window alone; absent in logs of versions that did not count
     /// them.
-    #[serde(default)]
     pub measured: Option<Arrivals>,
     /// Foreign datagrams: they came from the sender's address and port but did not belong to the
     /// run. No other count includes them.

@@ -26,10 +26,8 @@ pub struct FlowRecord {
     pub tcp_info: Option<TcpInfo>,
     /// Times of its transactions, or of a stream's send calls; where they were requested, at the
     /// sender only.
-    #[serde(default)]
     pub latency: Option<Latency>,
     /// The measurements of its pacing; senders that pace themselves only.
-    #[serde(default)]
     pub pacing: Option<Pacing>,
     /// The differences of one-way delays; where they were requested, at the receiver only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +39,6 @@ pub struct FlowRecord {
     #[serde(default)]
     pub at_end: SocketSizes,
     /// The low-water mark that a TCP receiver chose and set itself, as read back.
-    #[serde(default)]
     pub low_water_bytes: Option<u32>,
 }
 

@@ -68,7 +68,7 @@ pub struct ThreadTime {
     pub kind: ThreadKind,
     /// The part of the run that a traffic thread belongs to
     /// ([`crate::conditions::Conditions::parts`]).
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub part: u32,
     /// Time on a CPU, in ns.
     pub run_ns: u64,
@@ -97,19 +97,11 @@ pub struct Switches {
 pub struct States {
     pub looks: u64,
     /// Stopped by a signal or a tracer (T, t).
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub stopped: u64,
     /// In uninterruptible sleep (D): it waits for a disk, or for memory.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub uninterruptible: u64,
-}
-
-fn is_first(part: &u32) -> bool {
-    *part == 0
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// One reading of everything that one endpoint can see, by its own clock.
@@ -130,7 +122,7 @@ pub struct Sample {
     pub threads: Vec<ThreadTime>,
     /// Time since the window's start for which timers of the agent came late although it did not wait for a CPU: it was
     /// stopped, alone or with its machine.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub paused_ns: u64,
     /// `TCP_INFO` of all connections of that part together ([`TcpInfo::plus`]); absent where there
     /// is none, where one cannot be read, and between the window's edges where there are many

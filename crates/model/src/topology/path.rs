@@ -45,15 +45,6 @@ impl Topology {
                 }
             }
         }
-        self.trace(&came, from, to)
-    }
-
-    fn trace(
-        &self,
-        came: &BTreeMap<&str, (usize, usize)>,
-        from: &str,
-        to: &str,
-    ) -> Option<Path<'_>> {
         let mut path = Path {
             there: Vec::new(),
             back: Vec::new(),

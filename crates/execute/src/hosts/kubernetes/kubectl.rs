@@ -45,7 +45,6 @@ pub struct Kubectl {
 pub fn context() -> Result<Option<String>, ExecuteError> {
     let asked = Command::new("kubectl")
         .args(["config", "current-context"])
-        .stdin(Stdio::null())
         .output();
     let output = asked.map_err(|error| no_kubectl(&error))?;
     let name = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -74,17 +73,8 @@ impl Kubectl {
         command
     }
 
-    /// What it prints.
-    pub fn ask(&self, words: &[&str]) -> Result<String, ExecuteError> {
-        Ok(self.carried(words, "")?)
-    }
-
-    pub fn create(&self, manifest: &str) -> Result<(), ExecuteError> {
-        self.carried(&["create", "--filename=-"], manifest)?;
-        Ok(())
-    }
-
-    fn carried(&self, words: &[&str], input: &str) -> Result<String, Unavailable> {
+    /// What it prints with this input.
+    pub fn ask(&self, words: &[&str], input: &str) -> Result<String, Unavailable> {
         let mut command = self.command(&[]);
         // Ctrl-C is for bitcost, which removes what it made.
         command.arg(REQUEST).args(words).process_group(0);

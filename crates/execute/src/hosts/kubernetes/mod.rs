@@ -96,7 +96,8 @@ impl Cluster {
             job.manifest(spec)
         };
         let jobs = cluster.targets.iter().enumerate().map(job).collect();
-        cluster.kubectl.create(&manifest::list(jobs))?;
+        let create = ["create", "--filename=-"];
+        cluster.kubectl.ask(&create, &manifest::list(jobs))?;
         cluster.wait(stop)?;
         Ok(cluster)
     }
@@ -107,7 +108,7 @@ impl Cluster {
         while !open.is_empty() && !stop.load(Ordering::Relaxed) {
             let of_run = format!("{RUN_LABEL}={}", self.run);
             let words = ["get", "pods", "--output=json", "--selector", &of_run];
-            let states = status::pods(&self.kubectl.ask(&words)?)?;
+            let states = status::pods(&self.kubectl.ask(&words, "")?)?;
             let is_late = began.elapsed() >= START;
             open.retain(|number| {
                 let state = states.iter().find(|(of, ..)| of == number);
@@ -140,7 +141,7 @@ impl Cluster {
         let field = format!("--field-selector=involvedObject.name={name},type=Warning");
         let said = self
             .kubectl
-            .ask(&["get", "events", "--output=json", &field]);
+            .ask(&["get", "events", "--output=json", &field], "");
         let reason = said.ok().and_then(|said| status::last_message(&said));
         let reason = reason.unwrap_or_else(|| {
             format!(
@@ -187,6 +188,6 @@ impl Drop for Cluster {
         let words = ["delete", "jobs", "--cascade=foreground", "--timeout=30s"];
         let own = ["--ignore-not-found", "--selector", &of_run];
         // Where this fails the containers end by themselves, and the cluster removes their jobs.
-        let _ = self.kubectl.ask(&[&words[..], &own[..]].concat());
+        let _ = self.kubectl.ask(&[&words[..], &own[..]].concat(), "");
     }
 }

@@ -14,7 +14,7 @@ pub fn hosts(spec: &Kubernetes, selector: Option<&str>) -> Result<Vec<Target>, E
     let selected = selector.map(|selector| format!("--selector={selector}"));
     let mut words = vec!["get", "nodes", "--output=json"];
     words.extend(selected.as_deref());
-    let said = Kubectl::of(spec).ask(&words)?;
+    let said = Kubectl::of(spec).ask(&words, "")?;
     let nodes = nodes(&said, selector.is_some())?;
     if nodes.is_empty() {
         return Err(ExecuteError::Environment(match selector {
