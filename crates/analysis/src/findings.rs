@@ -129,8 +129,8 @@ impl Findings {
     /// Adds what to do about what limits each cell.
     fn advise(&mut self) {
         // Options of a test are no remedy for another program.
-        let kept = |row: &RunRow| row.kept.as_ref().is_some_and(|kept| kept.is_foreign());
-        if self.summary.runs.iter().any(kept) {
+        let mut kept = self.summary.runs.iter().filter_map(|row| row.kept.as_ref());
+        if kept.any(|kept| kept.signals.is_foreign()) {
             return;
         }
         let used = self.summary.used().into_iter().enumerate();

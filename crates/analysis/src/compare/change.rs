@@ -192,6 +192,7 @@ pub(super) fn change_of(
     match medians {
         (None, None) => return None,
         (Some(_), None) => change.verdict = Verdict::Missing,
+        (None, Some(_)) => change.verdict = Verdict::New,
         _ => {}
     }
     let on = |scale, shift: fn(Interval) -> Shift| Some((measured.change(scale)?, shift));
@@ -220,14 +221,9 @@ fn of_share(verdict: Verdict, points: Interval) -> Verdict {
 fn values(executions: &[Vec<&RunRow>], metric: &'static Metric) -> Values {
     let mut blocks: BTreeMap<(usize, u32), Vec<f64>> = BTreeMap::new();
     for (execution, rows) in executions.iter().enumerate() {
-        for (row, value) in rows
-            .iter()
-            .filter_map(|row| Some((row, row.value(metric)?)))
-        {
-            blocks
-                .entry((execution, row.block))
-                .or_default()
-                .push(value);
+        for row in rows {
+            let values = blocks.entry((execution, row.block)).or_default();
+            values.extend(row.value(metric));
         }
     }
     let of_block = |(block, values): ((usize, u32), Vec<f64>)| Some((block, median(&values)?));

@@ -4,6 +4,7 @@
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::host_settings::STRESS;
 use bitcost_model::units::counted;
+use indexmap::IndexMap;
 use serde_json::json;
 
 use super::differences::differences;
@@ -61,17 +62,14 @@ pub(super) fn setting_differences(
     if old.summary.is_imported || new.summary.is_imported {
         return Vec::new();
     }
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let mut found: IndexMap<String, Vec<String>> = IndexMap::new();
     for (was, is) in pairs {
         let planned = (old.summary.planned.get(*was), new.summary.planned.get(*is));
         let (Some(was), Some(is)) = planned else {
             continue;
         };
         for words in differences("", &json!(was.conditions), &json!(is.conditions)) {
-            match found.iter_mut().find(|(known, _)| *known == words) {
-                Some((_, cells)) => cells.push(was.name()),
-                None => found.push((words, vec![was.name()])),
-            }
+            found.entry(words).or_default().push(was.name());
         }
     }
     let sentence = |(words, cells): (String, Vec<String>)| sentence(words, &cells, pairs.len());

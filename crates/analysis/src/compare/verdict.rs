@@ -21,6 +21,8 @@ bitcost_model::words! {
         Changed = "changed",
         /// The old side has values, and the new one has none.
         Missing = "missing",
+        /// The new side has values, and the old one has none.
+        New = "new",
         CannotTell = "cannot tell",
     }
 }

@@ -47,8 +47,6 @@ pub enum Kind {
 pub struct Resource {
     /// The resource, in words.
     pub words: &'static str,
-    /// The endpoint whose CPU quota is a lack of it, too.
-    pub of_quota: Option<Role>,
     /// The limiter that it finds; absent where the throughput may follow the resource whatever limits it.
     pub finds: fn(&Conditions) -> Option<Limiter>,
     /// The setting that takes some of it away.
@@ -60,15 +58,6 @@ pub struct Resource {
     /// counted.
     pub left: fn(&Side, &Side) -> Option<f64>,
 }
-
-/// What most resources have.
-pub(super) const LESS: Resource = Resource {
-    words: "",
-    of_quota: None,
-    finds: |_| None,
-    setting: |_| Err(String::new()),
-    left: |_, _| None,
-};
 
 /// How a change is made, and kept.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -160,11 +149,13 @@ pub(super) fn host(
 impl Row {
     /// Whether a limiter is a lack of its resource.
     pub fn is_of(&self, limiter: &Limiter) -> bool {
-        let is_quota = match &self.kind {
-            Kind::Tightens(resource) => resource.of_quota.map(quota_of).as_ref() == Some(limiter),
-            Kind::Relaxes(_) => false,
+        // The quota of an end is a lack of its CPU time, too.
+        let end = match self.name {
+            SENDER_CPU => Some(Role::Sender),
+            RECEIVER_CPU => Some(Role::Receiver),
+            _ => None,
         };
-        is_quota || self.of.contains(&limiter.name())
+        end.map(quota_of).as_ref() == Some(limiter) || self.of.contains(&limiter.name())
     }
 
     pub(super) fn relaxes(&self) -> bool {
@@ -203,11 +194,6 @@ impl Change {
             Kind::Tightens(resource) => Some(resource),
             Kind::Relaxes(_) => None,
         }
-    }
-
-    /// Whether throughput rises with it where it is of what limits.
-    pub(super) fn gives(&self) -> bool {
-        self.resource().is_none()
     }
 
     /// The name by which a proof knows it.

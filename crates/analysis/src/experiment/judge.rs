@@ -143,7 +143,7 @@ impl<'a> Judged<'a> {
         };
         let range = self.range.as_ref()?;
         let moved = moved(change, pool);
-        let gives = change.gives();
+        let gives = change.row.relaxes();
         let least = self.base.goal.map_or(FASTER, |_| WORTH);
         let gain = gain(self.base.goal.unwrap_or_default(), false, &one);
         let gain = gain.map_or(0.0, |gain| gain.value);

@@ -96,15 +96,18 @@ fn in_words(words: &str) -> Remedy {
 }
 
 /// A change of the table as something to do.
-fn of_offer(offer: Offer) -> Remedy {
+fn of_offer(base: &Base, offer: Offer) -> Remedy {
     let how = offer.unwrap_or_else(|cannot| cannot.0);
     let is_added = how.removes.is_none() && !how.settings.is_empty();
+    // The test would set it again, and the hosts of its own lab are gone.
+    let is_undone = how.removes.is_some() || is_added && base.own_lab().is_some();
+    let place = how.place.filter(|_| !is_undone);
     Remedy {
         words: how.label,
         options: is_added.then(|| options(&how.settings)),
         removes: how.removes.and_then(find).map(Setting::option),
-        host: how.place.as_ref().and_then(|place| place.host),
-        command: how.place.map(|_| how.keep),
+        host: place.as_ref().and_then(|place| place.host),
+        command: place.map(|_| how.keep),
         gain: None,
     }
 }
@@ -117,6 +120,7 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     };
     let (mut gaining, mut first, mut rest) = (Vec::new(), [Vec::new(), Vec::new()], Vec::new());
     let limiter = verdict.limiter().name();
+    let own = verdict.chosen.remedy.as_deref();
     let tried = |label: &str| {
         let mut tried = cell.proof.iter().flat_map(|proof| &proof.tried);
         tried.find(|one| one.label == label)
@@ -128,7 +132,7 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     for row in CHANGES.iter().filter(|row| row.relaxes()) {
         let is_own = row.is_of(verdict.limiter());
         let offers = row.offers(base).into_iter();
-        let mut offers: Vec<Remedy> = offers.map(of_offer).collect();
+        let mut offers: Vec<Remedy> = offers.map(|one| of_offer(base, one)).collect();
         let is_useless =
             row.is_larger() && offers.last().is_some_and(|one| gains_nothing(&one.words));
         offers.retain_mut(|offer| {
@@ -136,7 +140,10 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
             offer.gain = gaining_one.map(|one| one.rate);
             gaining.extend(offer.gain.is_some().then(|| offer.clone()));
             let is_open = offer.gain.is_none() && !gains_nothing(&offer.words);
-            is_own && is_open && (!is_useless || offer.removes.is_some())
+            // Words alone say no more than the verdict's own.
+            let how = [&offer.options, &offer.removes, &offer.command];
+            let is_said = own.is_some() && how.iter().all(|one| one.is_none());
+            is_own && is_open && !is_said && (!is_useless || offer.removes.is_some())
         });
         // Of sizes the largest, unless the first is to set none.
         let best = match offers.first() {
@@ -152,7 +159,6 @@ pub(crate) fn advised(base: &Base, cell: &ExplainedCell) -> Vec<Remedy> {
     let gain = |one: &Remedy| one.gain.map_or(0.0, |gain| gain.value);
     gaining.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     gaining.dedup_by(|a, b| a.words == b.words);
-    let own = verdict.chosen.remedy.as_deref();
     let first = first.concat();
     let is_empty = first.is_empty() && otherwise.is_empty();
     let words = own.or(is_empty.then(|| verdict.remedy()));
@@ -282,6 +288,23 @@ mod tests {
     }
 
     #[test]
+    fn what_the_test_sets_itself_is_left_away() {
+        for text in ["net.ipv4.tcp_sack=0", "sender: net.ipv4.tcp_sack=0"] {
+            let mut conditions = Conditions::of(Workload::TcpStream);
+            let sysctl = find("sysctl").expect("a setting");
+            sysctl.set_text(&mut conditions, text).expect("possible");
+            let base = Base::searched(&conditions, None);
+            let mut rows = CHANGES.iter();
+            let row = rows.find(|row| row.name == "selective_acknowledgements");
+            let offers = row.expect("a row").offers(&base).into_iter();
+            let all: Vec<Remedy> = offers.map(|one| of_offer(&base, one)).collect();
+            assert_eq!(all.len(), 1, "{all:?}");
+            assert_eq!(all[0].removes.as_deref(), Some("--sysctl"));
+            assert_eq!((&all[0].options, &all[0].command), (&None, &None));
+        }
+    }
+
+    #[test]
     fn a_command_is_apart_from_its_host() {
         let mut conditions = Conditions::of(Workload::TcpStream);
         conditions.direction = Direction::Reverse;
@@ -289,7 +312,7 @@ mod tests {
         let of = |command| {
             let how = host("a", &[], command);
             let kept = how.kept();
-            let remedy = of_offer(cannot(how, ""));
+            let remedy = of_offer(&base, cannot(how, ""));
             (remedy.command.unwrap_or_default(), remedy.host, kept)
         };
         let command = "sysctl -w a=1";

@@ -9,9 +9,9 @@ use bitcost_model::record::{EndpointRecord, ThreadKind};
 use bitcost_stats::{Interval, Scale, Sides, median, median_interval};
 
 use super::base::{Side, rate_of};
-use super::change::{Change, Kind};
+use super::change::Change;
 use crate::explain::{Decision, Load, Tried};
-use crate::log::{PlaceFacts, left_out, not_in_effect};
+use crate::log::{PartsInEffect, PlaceFacts, left_out};
 use crate::metrics::{RunView, cpu, figure_of};
 
 /// The shortest window, in milliseconds, whose time the ticks of a CPU attribute to an endpoint.
@@ -62,7 +62,7 @@ impl Run {
             },
             latency: figure("background_latency_mean_us"),
             load: Load::of(&view),
-            not_in_effect: not_in_effect(&view),
+            not_in_effect: PartsInEffect::of(&view).settings,
         })
     }
 }
@@ -135,7 +135,7 @@ impl Round {
             unchanged.not_in_effect.is_empty().then_some(why)
         });
         // What is left of a resource is read back.
-        let is_read_back = matches!(change.row.kind, Kind::Tightens(_));
+        let is_read_back = !change.row.relaxes();
         if let Some(why) = not_in_effect.next().filter(|_| !is_read_back) {
             return Some(Err(format!("not in effect: {why}")));
         }

@@ -6,8 +6,7 @@ use bitcost_model::record::Role;
 use super::base::{Base, Side};
 use super::buffer::{Buffer, RECEIVE, SEND};
 use super::change::{
-    Kind, LESS, PATH_RATE, RECEIVER_CPU, REQUESTED_RATE, Resource, Row, SEGMENTS, SENDER_CPU,
-    Setting,
+    Kind, PATH_RATE, RECEIVER_CPU, REQUESTED_RATE, Resource, Row, SEGMENTS, SENDER_CPU, Setting,
 };
 use crate::explain::{ON_THE_PATH, limiter};
 
@@ -35,7 +34,6 @@ pub(super) const SENDER: Row = row(
     &["sender_cpu", "packets_per_second"],
     Resource {
         words: "CPU time for the sender",
-        of_quota: Some(Role::Sender),
         finds: |_| limiter("sender_cpu", ""),
         setting: |base| match base.conditions.workload.is_transactional() {
             true => Err("a client of transactions cannot be given work".to_owned()),
@@ -51,7 +49,6 @@ pub(super) const RECEIVER: Row = row(
     &["receiver_cpu", "udp_receive_buffer"],
     Resource {
         words: "CPU time for the receiver",
-        of_quota: Some(Role::Receiver),
         finds: |_| limiter("receiver_cpu", ""),
         setting: |base| {
             let workload = base.conditions.workload;
@@ -80,7 +77,6 @@ pub(super) const PATH: Row = row(
                 None => Some(1.0 - taken / before.load.delivered_bps?).filter(|left| *left > 0.0),
             }
         },
-        ..LESS
     },
 );
 
@@ -99,7 +95,6 @@ pub(super) const RECEIVE_BUFFER: Row = row(
             true => before.ratio(after, |load| load.receive_buffer_bytes),
             false => before.ratio(after, |load| load.window_bytes),
         },
-        ..LESS
     },
 );
 
@@ -111,7 +106,6 @@ pub(super) const SEND_BUFFER: Row = row(
         finds: |_| limiter("send_buffer", ""),
         setting: |base| smaller_buffer(base, &SEND),
         left: |before, after| before.ratio(after, |load| load.send_buffer_bytes),
-        ..LESS
     },
 );
 
@@ -130,7 +124,6 @@ pub(super) const SMALLER_SEGMENTS: Row = row(
             Ok(("mss", less(size)))
         },
         left: |before, after| before.ratio(after, |load| load.segment_bytes),
-        ..LESS
     },
 );
 
@@ -156,7 +149,6 @@ pub(super) const MESSAGE_RATE: Row = row(
         left: |before, after| {
             Some(requested(after.conditions)?.1 / requested(before.conditions)?.1)
         },
-        ..LESS
     },
 );
 
@@ -201,10 +193,8 @@ pub(super) fn requested(conditions: &Conditions) -> Option<(&'static str, f64)> 
 
 /// The work of an endpoint on each message, in ns.
 fn work_ns(conditions: &Conditions, role: Role) -> u32 {
-    match role {
-        Role::Sender => conditions.buffers.send_work_ns,
-        Role::Receiver => conditions.buffers.receive_work_ns,
-    }
+    let buffers = &conditions.buffers;
+    [buffers.send_work_ns, buffers.receive_work_ns][role as usize]
 }
 
 /// What another amount of work for each message leaves of the CPU time of an endpoint.

@@ -1,9 +1,10 @@
 //! From the facts of a run to a verdict.
 
+use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 
 use crate::explain::cost::PacketCost;
-use crate::explain::limiter::{Candidate, Confidence, Verdict};
+use crate::explain::limiter::{Candidate, Confidence, Limiter, Verdict};
 use crate::explain::limiters::{STEADY, UNKNOWN, suspects};
 use crate::explain::others::Others;
 use crate::explain::signals::Signals;
@@ -17,41 +18,26 @@ const SECONDS_MIN: f64 = 0.8;
 const SUSPECTS: usize = 3;
 const NEAR: f64 = 0.25;
 
+/// The share of the time of its CPUs that an end must have lost to other programs for a verdict to say so.
+const LOST: f64 = 0.1;
+
 /// What limited a run; `cost` is what a packet of the run's size costs where that is known.
 pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Verdict {
-    RunSignals::of(run).verdict(cost)
+    Signals::of(run).verdict(cost)
 }
 
-/// What is kept of a run until it is known what packets cost its sender: numbers only, no samples.
-#[derive(Clone, Debug)]
-pub(super) struct RunSignals {
-    pub others: Others,
-    pub(super) signals: Signals,
-}
-
-impl RunSignals {
-    pub fn of(run: &RunView) -> RunSignals {
-        RunSignals {
-            others: Others::of(run),
-            signals: Signals::of(run),
-        }
-    }
-
+impl Signals {
     /// Whether nothing arrived, and it shows what was lost.
-    pub fn shows_why_nothing_came(&self) -> bool {
-        let lost_all = self.signals.loss.is_some_and(|loss| loss.pct >= 100.0);
-        lost_all || self.signals.packets.unheard.is_some()
-    }
-
-    pub fn is_foreign(&self) -> bool {
-        self.signals.is_foreign()
+    pub(super) fn shows_why_nothing_came(&self) -> bool {
+        let lost_all = self.loss.is_some_and(|loss| loss.pct >= 100.0);
+        lost_all || self.packets.unheard.is_some()
     }
 
     /// What limited the run, as in [`explain_run`].
-    pub fn verdict(&self, cost: Option<PacketCost>) -> Verdict {
+    pub(super) fn verdict(&self, cost: Option<PacketCost>) -> Verdict {
         let signals = Signals {
             cost,
-            ..self.signals.clone()
+            ..self.clone()
         };
         let mut verdict = match too_little(&signals) {
             Some(why) => unknown(why, Vec::new()),
@@ -65,6 +51,43 @@ impl RunSignals {
             verdict.chosen.remedy = Some(remedy);
         }
         verdict
+    }
+}
+
+impl Others {
+    /// Adds to a verdict what they mean for it, and of a full CPU which offloads are off.
+    pub fn tell(&self, verdict: &mut Verdict) {
+        let detail = std::mem::take(&mut verdict.chosen.detail);
+        let is_of_cpu = ["sender_cpu", "receiver_cpu"].contains(&verdict.limiter().name());
+        let off =
+            (is_of_cpu && !self.off.is_empty()).then(|| format!("{} off", self.off.join(", ")));
+        let all = [Some(detail), off, self.matters(verdict.limiter())];
+        let said = all.into_iter().flatten().filter(|words| !words.is_empty());
+        verdict.chosen.detail = said.collect::<Vec<_>>().join("; ");
+    }
+
+    /// How much faster a full CPU would be without them, or that one of them may be what is full between the ends.
+    fn matters(&self, limiter: &Limiter) -> Option<String> {
+        let end = match limiter.name() {
+            _ if limiter.is_on_the_path() => None,
+            "sender_cpu" | "packets_per_second" => Some(Role::Sender),
+            "receiver_cpu" => Some(Role::Receiver),
+            _ => None,
+        };
+        if let Some(end) = end {
+            let lost = self.lost[end as usize];
+            let (pct, times) = (100.0 * lost, 1.0 / (1.0 - lost));
+            return (LOST..1.0).contains(&lost).then(|| {
+                format!("without other programs, which took up to {pct:.0} % of its time, the rate could be {times:.1} times as high")
+            });
+        }
+        let is_between = limiter.is_on_the_path()
+            || limiter.is_unknown()
+            || ["path_loss", "congestion_window_loss"].contains(&limiter.name());
+        let (name, pct) = self.full.as_ref().filter(|_| is_between)?;
+        Some(format!(
+            "{name} used {pct:.0} % of a CPU: if it forwards the packets of this test in one thread, that is the limit"
+        ))
     }
 }
 

@@ -28,6 +28,17 @@ pub struct Hop {
     pub rate_bps: Option<f64>,
 }
 
+impl Hop {
+    /// Whether it is surely of a lab, and not of a host whose path nothing reads.
+    pub fn is_of_lab(&self) -> bool {
+        !self.is_own || self.kind == kind_words(LinkEmulator::KIND)
+    }
+}
+
+fn kind_words(kind: &str) -> String {
+    kind.replace('_', " ")
+}
+
 /// The root queueing disciplines that a series has from its start to its end; `own_rate_bps` is the
 /// rate that the run set at the sender's interface.
 pub(super) fn hops(series: &Series, own_rate_bps: Option<f64>) -> Vec<Hop> {
@@ -67,7 +78,7 @@ fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop>
     Some(Hop {
         name: name(queue),
         is_own,
-        kind: queue.kind.replace('_', " "),
+        kind: kind_words(&queue.kind),
         drops,
         waiting: last.find(is_same)?.backlog_packets.into(),
         packets,

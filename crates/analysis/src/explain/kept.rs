@@ -3,8 +3,8 @@
 use bitcost_model::record::Role;
 
 use crate::explain::cost::Packet;
-use crate::explain::decide::RunSignals;
 use crate::explain::load::Load;
+use crate::explain::signals::Signals;
 use crate::metrics::{Figures, RunView, wire_load};
 
 /// The most runs of an execution that are explained: the first ones.
@@ -14,7 +14,7 @@ pub(crate) const MANY: usize = 3000;
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(super) packet: Option<Packet>,
-    pub(super) signals: RunSignals,
+    pub(crate) signals: Signals,
     /// What it had of each resource.
     pub(crate) load: Load,
     /// Whether most of the work on an endpoint's full CPU was the wire's.
@@ -22,17 +22,12 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Whether it is of connections that another program holds.
-    pub fn is_foreign(&self) -> bool {
-        self.signals.is_foreign()
-    }
-
     /// What is kept of a run with these figures.
     pub fn of(view: &RunView, figures: &Figures) -> Kept {
         let limits = |role| wire_load(view, role).is_some_and(|load| load.limits());
         Kept {
             packet: Packet::of(view.conditions, figures),
-            signals: RunSignals::of(view),
+            signals: Signals::of(view),
             load: Load::of(view),
             is_limited_by_wire: limits(Role::Sender) || limits(Role::Receiver),
         }

@@ -42,6 +42,7 @@ pub use limiter::{
 pub use limiters::{LIMITERS, quota_of};
 pub(crate) use limiters::{MTU_BLACK_HOLE, UNKNOWN, limiter};
 pub use load::Load;
+pub(crate) use others::OFFLOADS;
 pub use others::Others;
 pub(crate) use packets::full_segment;
 pub use packets::{Packets, Unheard};

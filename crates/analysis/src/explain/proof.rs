@@ -121,12 +121,6 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Whether a change has this decision.
-    pub fn has(&self, label: &str, limits: Decision) -> bool {
-        let mut tried = self.tried.iter();
-        tried.any(|one| one.label == label && one.limits == limits)
-    }
-
     /// The limiter that was proved or found.
     pub fn limiter(&self) -> Option<&Limiter> {
         match &self.outcome {

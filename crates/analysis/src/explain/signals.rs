@@ -9,6 +9,7 @@ use crate::explain::cards::CardSignals;
 use crate::explain::cost::PacketCost;
 use crate::explain::foreign::Foreign;
 use crate::explain::hops::{Hop, hops};
+use crate::explain::others::Others;
 use crate::explain::packets::Packets;
 use crate::explain::series::{Series, mean};
 use crate::explain::tcp::Tcp;
@@ -114,6 +115,8 @@ pub struct Signals {
     pub resent: [Option<f64>; 2],
     /// Rate handed over ÷ rate requested; absent where none was requested.
     pub rate_kept: Option<f64>,
+    /// Rate that came to the receiver meanwhile ÷ rate requested, of a stream.
+    pub arrived: Option<f64>,
     /// Share of the time that a quota held each endpoint back.
     pub throttled: [Option<f64>; 2],
     /// Share of the time in which CPUs that both endpoints share are at work, mean over them: those to which both are
@@ -131,6 +134,8 @@ pub struct Signals {
     pub foreign: [Option<Foreign>; 2],
     /// What the card of each endpoint says.
     pub cards: [Option<CardSignals>; 2],
+    /// What other programs took from it.
+    pub others: Others,
 }
 
 /// The number of intervals that both endpoints of a run have.
@@ -164,16 +169,16 @@ impl Signals {
             // Its time on a CPU does not say how much it works.
             times[role as usize] = times[role as usize].filter(|_| !run.conditions.spins(role));
         }
-        let foreign = [Role::Sender, Role::Receiver];
-        let foreign = foreign.map(|role| Foreign::of(run, role, &both[role as usize], goodput_bps));
+        let foreign =
+            Role::ALL.map(|role| Foreign::of(run, role, &both[role as usize], goodput_bps));
         if let Some((of, times)) = foreign[1].zip(times[1].as_mut()) {
             // What it does besides receiving is not known.
             let most = 1.0 - of.unread.unwrap_or(0.0);
             times.slept += (times.blocked - most).max(0.0);
             times.blocked = times.blocked.min(most);
         }
-        let behind = |role: Role, times: Option<EndTimes>| {
-            let wait = times?.wait;
+        let behind = |role: Role| {
+            let wait = times[role as usize]?.wait;
             (wait >= CONTENDED).then(|| Behind::of(run, role, wait))
         };
         Signals {
@@ -196,20 +201,16 @@ impl Signals {
             beside_bps: both.each_ref().map(|end| beside_bps(run, end)),
             resent: both.each_ref().map(resent),
             rate_kept: rate_kept(run),
+            arrived: arrived(run, goodput_bps),
             throttled: both.each_ref().map(throttled),
             shared_cpus: run.shared_cpus.then(|| busy_cpus(run)).flatten(),
             pinned_together: run.shared_cpus && attribution::shares_cpus(run),
-            behind: [
-                behind(Role::Sender, times[0]),
-                behind(Role::Receiver, times[1]),
-            ],
+            behind: Role::ALL.map(behind),
             cost: None,
             transactions,
             foreign,
-            cards: [
-                CardSignals::of(run, run.sender),
-                CardSignals::of(run, run.receiver),
-            ],
+            cards: run.ends().map(|end| CardSignals::of(run, end)),
+            others: Others::of(run),
         }
     }
 
@@ -238,10 +239,7 @@ impl Signals {
     }
 
     pub fn end(&self, role: Role) -> Option<EndTimes> {
-        match role {
-            Role::Sender => self.sender,
-            Role::Receiver => self.receiver,
-        }
+        [self.sender, self.receiver][role as usize]
     }
 }
 
@@ -285,6 +283,12 @@ fn rate_kept(run: &RunView) -> Option<f64> {
         let asked = f64::from(run.conditions.transaction_rate?) * f64::from(run.conditions.flows);
         Some(figure("transactions_per_second")? / asked)
     })
+}
+
+fn arrived(run: &RunView, goodput_bps: Option<f64>) -> Option<f64> {
+    let sent_bps = 1e6 * figure_of(run, "send_throughput_mbps")?;
+    figure_of(run, "rate_error_pct")?;
+    Some(rate_kept(run)? * goodput_bps? / sent_bps)
 }
 
 /// Mean of the last third ÷ mean of the first.
@@ -355,7 +359,8 @@ fn loss(run: &RunView, [sender, receiver]: &[Series; 2]) -> Option<Loss> {
         burst: run.conditions.burst_messages,
         largest: in_fragments(run).map(|(_, most)| most),
         pct: 100.0 * lost / (sequence.measured_sent as f64).max(1.0),
-        socket: grown(|sample| sample.sockets.iter().map(|socket| socket.drops).collect()),
+        socket: grown(|sample| sample.sockets.iter().map(|socket| socket.drops).collect())
+            .map(|packets| packets * run.datagrams_in_packet()),
         softnet,
         // A virtual interface counts what a backlog dropped, too.
         departure: departure.map(|count| (count - softnet.unwrap_or(0.0)).max(0.0)),

@@ -6,8 +6,8 @@ use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Program, Role, Sample};
 
-use crate::explain::decide::RunSignals;
 use crate::explain::hops::Hop;
+use crate::explain::signals::Signals;
 use crate::explain::watched::Watched;
 use crate::log::PlaceFacts;
 use crate::metrics::{figure_of, parts};
@@ -90,14 +90,14 @@ impl SoFar {
         for (place, part) in parts(&whole).iter().enumerate() {
             // Of the first part there are all readings.
             let view = if place == 0 { whole } else { part.view() };
-            let signals = RunSignals::of(&view);
-            hops.extend_from_slice(&signals.signals.hops);
+            let signals = Signals::of(&view);
+            hops.extend_from_slice(&signals.hops);
             let (direction, traffic) = (part.conditions.direction, part.conditions.workload.name());
             for role in [Role::Sender, Role::Receiver] {
                 let [host, peer] = [role, role.other()].map(|of| direction.role_of(of).name());
                 let name = format!("{number}{host}");
                 let peer = format!("{peer} · {} · {traffic}", cell.name());
-                let tcp = Some(&signals.signals.tcp).filter(|_| role == Role::Sender);
+                let tcp = Some(&signals.tcp).filter(|_| role == Role::Sender);
                 let again = tcp.and_then(|tcp| tcp.retransmitted);
                 let metrics = METRICS[role as usize].map(|name| (name, figure_of(&view, name)));
                 rows.push(Watched {

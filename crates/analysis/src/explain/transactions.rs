@@ -78,12 +78,29 @@ const TIMER_S: f64 = 0.2;
 
 /// What both ends sent again × the least time that each of these waited ÷ the time of the flows.
 fn resending(run: &RunView, flows: f64) -> Option<f64> {
+    if run.conditions.workload.makes_connections() {
+        return connecting(run, flows);
+    }
     let again = |end: &EndpointRecord| {
         let edges = Edges::of(&end.samples)?;
         Some(edges.tcp(|info| info.total_retrans)? / edges.seconds)
     };
     let again = again(run.sender)? + again(run.receiver)?;
     Some(TIMER_S * again / flows)
+}
+
+/// A connection is not asked for again sooner, in seconds (`TCP_TIMEOUT_INIT`).
+const CONNECT_TIMER_S: f64 = 1.0;
+
+/// The same of connections, whose sockets are gone, by what the client's host sent again: other programs too, so that it
+/// is no more than what the mean latency has above the median.
+fn connecting(run: &RunView, flows: f64) -> Option<f64> {
+    let edges = Edges::of(&run.sender.samples)?;
+    let asked = edges.grown(&["TcpExt.TCPSynRetrans"])?;
+    let others = edges.grown(&["Tcp.RetransSegs"])? - asked;
+    let share = (CONNECT_TIMER_S * asked + TIMER_S * others) / edges.seconds / flows;
+    let usual = figure_of(run, "latency_p50_us")? / figure_of(run, "latency_mean_us")?;
+    Some(share.min(1.0 - usual).max(0.0))
 }
 
 /// In more segments than these, one that is lost is mostly sent again without a timer, since others arrive after it.

@@ -10,9 +10,9 @@ use bitcost_model::units::KIB;
 use bitcost_model::workload::Workload;
 use serde::{Serialize, Serializer};
 
-use crate::explain::decide::RunSignals;
 use crate::explain::limiter::Verdict;
 use crate::explain::series::Series;
+use crate::explain::signals::Signals;
 use crate::log::PlaceFacts;
 use crate::metrics::Edges;
 
@@ -105,20 +105,19 @@ impl Watched {
             true => Workload::UdpStream,
             false => Workload::TcpStream,
         });
-        let signals = RunSignals::of(&PlaceFacts::default().view(ends, &conditions, None));
-        let facts = &signals.signals;
+        let signals = Signals::of(&PlaceFacts::default().view(ends, &conditions, None));
         // CPU time is that of the threads that work for it; of a connection for each KiB that those of their process moved.
         let for_kib = run_ns.filter(|_| process_kib > 0.0);
         let figures = match is_udp {
             true => of_socket(&record, run_ns),
             false => vec![
-                ("throughput_mbps", facts.goodput_bps.map(|bps| bps / 1e6)),
+                ("throughput_mbps", signals.goodput_bps.map(|bps| bps / 1e6)),
                 ("cpu_us_per_kib", for_kib.map(|ns| ns / 1e3 / process_kib)),
                 (
                     "retransmitted_pct",
-                    facts.tcp.retransmitted.map(|share| 100.0 * share),
+                    signals.tcp.retransmitted.map(|share| 100.0 * share),
                 ),
-                ("rtt_ms", facts.tcp.rtt_ms),
+                ("rtt_ms", signals.tcp.rtt_ms),
             ],
         };
         Some(Watched {

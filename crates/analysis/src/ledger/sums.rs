@@ -101,30 +101,40 @@ impl fmt::Display for LossLedger {
         drops.sort_by_key(|row| std::cmp::Reverse(row.segments));
         let all = retransmitted.saturating_add(self.lost_datagrams);
         let part = |count: u64| match count {
-            count if count == all => "all".to_owned(),
-            count => count.to_string(),
+            1 if all == 1 => String::new(),
+            count if count == all => "all ".to_owned(),
+            count => format!("{count} "),
         };
-        let named = drops.iter().take(NAMED);
-        causes.extend(named.map(|row| format!("{} dropped by {}", part(row.segments), row.by)));
-        let others = sum(drops.iter().skip(NAMED).map(|row| row.segments));
+        // Counters may have more than were lost, such as packets of others.
+        let mut left = self.lost();
+        let mut taken = |count: u64| {
+            let count = count.min(left);
+            left -= count;
+            count
+        };
+        for row in drops.iter().take(NAMED) {
+            let count = taken(row.segments);
+            if count > 0 {
+                causes.push(format!("{}dropped by {}", part(count), row.by));
+            }
+        }
+        let others = taken(sum(drops.iter().skip(NAMED).map(|row| row.segments)));
         if others > 0 {
             causes.push(format!("{others} dropped elsewhere"));
         }
-        if let Ok(count @ 1..) = u64::try_from(self.unexplained()) {
-            causes.push(format!(
-                "{} lost at a place that no counter shows",
-                part(count)
-            ));
+        if left > 0 {
+            let count = part(left);
+            causes.push(format!("{count}lost at a place that no counter shows"));
         }
         if let Some(spurious) = self.spurious.as_ref().filter(|found| found.segments > 0) {
             let none = match self.lost_segments {
-                0 => "none lost, ",
+                0 if all > 1 => "none lost, ",
                 _ => "",
             };
             let why = spurious
                 .why
                 .map_or(String::new(), |why| format!(" ({why})"));
-            causes.push(format!("{none}{} spurious{why}", part(spurious.segments)));
+            causes.push(format!("{none}{}spurious{why}", part(spurious.segments)));
         }
         let (subjects, causes) = (subjects.join(" and "), causes.join(", "));
         write!(formatter, "{subjects}: {causes}")

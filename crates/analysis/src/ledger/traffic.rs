@@ -1,6 +1,5 @@
 //! What the sockets of a run sent, received and retransmitted.
 
-use bitcost_model::modes::Mode;
 use bitcost_model::record::{EndpointRecord, Role, TcpInfo, WholeRun};
 
 use super::drops::{Drops, row};
@@ -147,7 +146,7 @@ impl Totals {
             let drops = socket_drops(whole, index);
             let by = format!("the {}'s socket buffer", role.name());
             let each = match role {
-                Role::Receiver => datagrams_in_packet(part),
+                Role::Receiver => part.view().datagrams_in_packet(),
                 Role::Sender => 1.0,
             };
             let row = row(&by, "sk_drops (SO_MEMINFO)", drops, each, 1.0);
@@ -229,15 +228,6 @@ impl Totals {
             reported: self.reported,
             why: why.map(|(_, why)| *why).filter(|_| segments > 0),
         });
-    }
-}
-
-/// Datagrams of a packet at the receiver's socket: with `gro` each call takes one packet.
-fn datagrams_in_packet(part: &PartRun) -> f64 {
-    let counts = part.receiver.counts.total();
-    match part.conditions.receive_mode {
-        Mode::Gro if counts.calls > 0 => counts.messages as f64 / counts.calls as f64,
-        _ => 1.0,
     }
 }
 

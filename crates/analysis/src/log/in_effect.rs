@@ -11,7 +11,7 @@ const CACHED: &str = "TCP began with what the kernel had cached of an earlier te
 /// What of the parts of a run is not as it was requested, or not as it is expected, a sentence each. For parts after the
 /// first, the part is named, too.
 #[derive(Default)]
-pub(super) struct PartsInEffect {
+pub(crate) struct PartsInEffect {
     /// Each setting that was requested of an endpoint and is not in effect there:
     /// `receiver: receive_buffer_bytes requested 4194304, in effect 212992`.
     pub settings: Vec<String>,
@@ -66,11 +66,6 @@ impl PartsInEffect {
         }
         found
     }
-}
-
-/// Each setting that was requested of an endpoint and is not in effect there, in any part.
-pub(crate) fn not_in_effect(run: &RunView) -> Vec<String> {
-    PartsInEffect::of(run).settings
 }
 
 /// The round trip, in microseconds, below which a window grows from anything to what the path needs within a warm-up.

@@ -12,7 +12,7 @@ mod row;
 pub use caveats::caveats_of;
 pub use error::LogError;
 pub use exclude::{nothing_measured, reason as left_out};
-pub(crate) use in_effect::not_in_effect;
+pub(crate) use in_effect::PartsInEffect;
 pub use in_effect::settings_not_in_effect;
 pub use place::{FirstRun, PlaceFacts};
 pub use reader::{Log, Reader};

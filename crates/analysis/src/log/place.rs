@@ -1,7 +1,6 @@
 //! Facts about the place of a run that the formulas need, and the view of a run that they take.
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::conditions::Direction;
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::study::LabSpec;
@@ -43,11 +42,9 @@ impl PlaceFacts {
 
     /// The most user data that full packets carry at the rate of the path.
     fn shaped_bps(&self, conditions: &Conditions) -> Option<f64> {
-        let rate_bps = match conditions.direction {
-            // The figures of both ways are those of the first.
-            Direction::Forward | Direction::Both => self.rates_bps[0]?,
-            Direction::Reverse => self.rates_bps[1]?,
-        };
+        // The figures of both ways are those of the first.
+        let host = conditions.direction.role_of(Role::Sender);
+        let rate_bps = self.rates_bps[host as usize]?;
         let framing = conditions.framing(self.mtu_bytes);
         framing.check().ok()?;
         Some(rate_bps as f64 * framing.efficiency())

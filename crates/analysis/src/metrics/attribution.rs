@@ -106,9 +106,17 @@ pub struct Attribution {
 impl Attribution {
     /// The CPU time of one endpoint; absent where an iperf3 server played it.
     pub fn end(&self, role: Role) -> Option<&CpuUse> {
-        match role {
-            Role::Sender => self.sender.as_ref(),
-            Role::Receiver => self.receiver.as_ref(),
+        [self.sender.as_ref(), self.receiver.as_ref()][role as usize]
+    }
+
+    /// One of both ends, without the work of the wire.
+    fn of(method: Method, sender: Option<CpuUse>, receiver: Option<CpuUse>) -> Attribution {
+        Attribution {
+            method,
+            sender,
+            receiver,
+            wire: None,
+            softirqs: None,
         }
     }
 }
@@ -185,13 +193,7 @@ fn by_program_threads(run: &RunView) -> Option<Attribution> {
     let of = |end| Some(CpuUse::exact(cpu::of_threads(end, ThreadKind::Traffic)?));
     let [sender, receiver] = run.ends().map(of);
     sender.or(receiver)?;
-    Some(Attribution {
-        method: Method::ProgramThreads,
-        sender,
-        receiver,
-        wire: None,
-        softirqs: None,
-    })
+    Some(Attribution::of(Method::ProgramThreads, sender, receiver))
 }
 
 fn by_hosts(run: &RunView) -> Option<Attribution> {
@@ -204,13 +206,9 @@ fn by_hosts(run: &RunView) -> Option<Attribution> {
         }
     };
     let both = |method, cpus| {
-        Some(Attribution {
-            method,
-            sender: of_agent(Role::Sender, cpus)?,
-            receiver: of_agent(Role::Receiver, cpus)?,
-            wire: None,
-            softirqs: None,
-        })
+        let sender = of_agent(Role::Sender, cpus)?;
+        let receiver = of_agent(Role::Receiver, cpus)?;
+        Some(Attribution::of(method, sender, receiver))
     };
     both(Method::HostsAboveIdle, cpu::cpus_above_idle)
         .or_else(|| both(Method::Hosts, cpu::busy_cpus))
@@ -231,13 +229,9 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
         let napi = cpu::of_threads(end, ThreadKind::Napi)?;
         Some(CpuUse::exact(traffic + napi))
     };
-    Some(Attribution {
-        method: Method::NapiThread,
-        sender: Some(of(Role::Sender)?),
-        receiver: Some(of(Role::Receiver)?),
-        wire: None,
-        softirqs: None,
-    })
+    let sender = Some(of(Role::Sender)?);
+    let receiver = Some(of(Role::Receiver)?);
+    Some(Attribution::of(Method::NapiThread, sender, receiver))
 }
 
 /// Whether each endpoint's traffic and its interface's receive work were confined to CPUs that the

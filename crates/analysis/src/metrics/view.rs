@@ -1,6 +1,7 @@
 //! One run as the metrics see it, with the counts and windows that every formula divides by.
 
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Direction};
+use bitcost_model::modes::Mode;
 use bitcost_model::record::{Counts, EndpointRecord, Program, Role};
 use bitcost_model::units::KIB;
 
@@ -22,10 +23,7 @@ pub struct RunView<'a> {
 
 impl<'a> RunView<'a> {
     pub fn end(&self, role: Role) -> &'a EndpointRecord {
-        match role {
-            Role::Sender => self.sender,
-            Role::Receiver => self.receiver,
-        }
+        self.ends()[role as usize]
     }
 
     pub fn ends(&self) -> [&'a EndpointRecord; 2] {
@@ -57,7 +55,9 @@ impl<'a> RunView<'a> {
 
     /// True if the run has no background flows: all CPU time was spent on what is counted.
     pub fn is_alone(&self) -> bool {
-        self.sender.background.is_empty()
+        // The record of an end that was lost has no parts.
+        let of = self.conditions;
+        of.background.is_empty() && of.direction != Direction::Both
     }
 
     pub fn measured(&self, role: Role) -> &'a Counts {
@@ -69,6 +69,15 @@ impl<'a> RunView<'a> {
     ///
     /// A receiver counts by the sender's marks wherever there are any, so its window is the
     /// sender's.
+    /// Datagrams of a packet at the receiver's socket: with `gro` each call takes one packet.
+    pub fn datagrams_in_packet(&self) -> f64 {
+        let counts = self.receiver.counts.total();
+        match self.conditions.receive_mode {
+            Mode::Gro if counts.calls > 0 => counts.messages as f64 / counts.calls as f64,
+            _ => 1.0,
+        }
+    }
+
     pub fn window_seconds(&self, role: Role) -> Option<f64> {
         // The record of a receiver that was lost may end before the sender's.
         let by_marks = self.conditions.workload.marks_window() && self.interrupted.is_none();

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::answered::answered;
 use super::improvement::improvements;
 use super::known::{Note, Summary};
-use super::precision::{Measured, Precision};
+use super::precision::Precision;
 use crate::cells::{CellRuns, ExcludedRun, Places, Status, machine_caveat};
 use crate::checks;
 use crate::log::{Log, LogError, Reader};
@@ -37,12 +37,8 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
     let answered = |sentence| answered(sentence, &cells, plan.seed);
     summary.answers = study.sentences.iter().map(answered).collect();
     let most = cells.iter().map(CellRuns::count).max().unwrap_or(0) as u32;
-    summary.precision = Precision::of(&Measured {
-        study,
-        seed: plan.seed,
-        cells: &cells,
-        blocks: if summary.is_ended { blocks } else { most },
-    });
+    let made = if summary.is_ended { blocks } else { most };
+    summary.precision = Precision::of(study, &cells, plan.seed, made);
     summary.runs = rows;
     summary.planned = plan.cells;
     summary
@@ -53,12 +49,9 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
 pub fn precision_after(blocks: u32, reader: Reader) -> Result<Option<Precision>, LogError> {
     let (mut log, plan) = reader.finish()?;
     place_rows(&plan, &mut log, blocks);
-    Ok(Precision::of(&Measured {
-        study: &log.summary.study,
-        seed: plan.seed,
-        cells: &CellRuns::all(&plan.cells, &log.summary.runs),
-        blocks,
-    }))
+    let study = &log.summary.study;
+    let cells = CellRuns::all(&plan.cells, &log.summary.runs);
+    Ok(Precision::of(study, &cells, plan.seed, blocks))
 }
 
 /// Puts the row of each planned run, with what is said of it, into the log's summary. `blocks` is the number of blocks to be

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bitcost_model::study::Label;
+use indexmap::IndexMap;
 
 use super::known::Summary;
 use crate::cells::CellSummary;
@@ -27,23 +28,20 @@ pub fn numeric_factor(summary: &Summary) -> Option<String> {
 }
 
 pub fn lines_along<'a>(summary: &'a Summary, factor: &str) -> Vec<LineOfCells<'a>> {
-    let mut lines: Vec<LineOfCells> = Vec::new();
+    let mut lines: IndexMap<String, Vec<(&Label, &CellSummary)>> = IndexMap::new();
     for cell in &summary.cells {
         let mut levels = cell.levels.iter();
         let Some((_, level)) = levels.find(|(name, _)| name == factor) else {
             continue;
         };
-        let name = cell.name_without(factor);
-        match lines.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, cells)) => cells.push((level, cell)),
-            None => lines.push((name, vec![(level, cell)])),
-        }
+        let line = lines.entry(cell.name_without(factor)).or_default();
+        line.push((level, cell));
     }
-    for (_, cells) in &mut lines {
+    for cells in lines.values_mut() {
         cells.sort_by_key(|(level, _)| match level {
             Label::Number(number) => *number,
             Label::Text(_) => i64::MAX,
         });
     }
-    lines
+    lines.into_iter().collect()
 }

@@ -41,22 +41,19 @@ pub struct Precision {
     pub blocks: u32,
 }
 
-pub(crate) struct Measured<'a> {
-    pub study: &'a Study,
-    pub seed: u64,
-    pub cells: &'a [CellRuns<'a>],
-    pub blocks: u32,
-}
-
 impl Precision {
     /// The precision of what was measured; absent where the study has no stop rule.
-    pub(crate) fn of(measured: &Measured) -> Option<Precision> {
-        let study = measured.study;
+    pub(crate) fn of(
+        study: &Study,
+        cells: &[CellRuns],
+        seed: u64,
+        blocks: u32,
+    ) -> Option<Precision> {
         let rule = study.until.as_ref()?;
         let asked = study.compare.as_ref().or(study.table.improvement.as_ref());
         let (goal, found) = match asked {
-            Some(asked) => (Goal::Ratios, ratios(rule, asked, measured)),
-            None => (Goal::Cells, medians(rule, measured)),
+            Some(asked) => (Goal::Ratios, ratios(rule, asked, cells, seed)),
+            None => (Goal::Cells, medians(rule, cells, seed)),
         };
         let has_any = !found.is_empty();
         let missing = found.into_iter().filter_map(|(name, interval)| {
@@ -72,7 +69,7 @@ impl Precision {
             is_done: wide.is_empty(),
             reached: has_any && wide.is_empty(),
             wide,
-            blocks: measured.blocks,
+            blocks,
         })
     }
 }
@@ -80,25 +77,25 @@ impl Precision {
 type Named = (String, Option<Interval>);
 
 /// The medians of the cells that have the metric, or no run yet.
-fn medians(rule: &UntilInterval, measured: &Measured) -> Vec<Named> {
+fn medians(rule: &UntilInterval, cells: &[CellRuns], seed: u64) -> Vec<Named> {
     let median = |cell: &CellRuns| {
         let values = cell.values(&rule.metric);
         let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         if values.is_empty() && cell.count() > 0 {
             return None;
         }
-        let interval = bitcost_stats::median_interval(&values, measured.seed);
+        let interval = bitcost_stats::median_interval(&values, seed);
         Some((cell.name.clone(), interval))
     };
-    measured.cells.iter().filter_map(median).collect()
+    cells.iter().filter_map(median).collect()
 }
 
 /// The ratios of the cells that the study compares, which have the metric or no run yet.
-fn ratios(rule: &UntilInterval, asked: &Compared, measured: &Measured) -> Vec<Named> {
+fn ratios(rule: &UntilInterval, asked: &Compared, cells: &[CellRuns], seed: u64) -> Vec<Named> {
     let ratio = |from: &CellRuns| {
         let (others, levels) = counterpart(asked, from.levels)?;
-        let mut cells = measured.cells.iter();
-        let to = cells.find(|cell| has(cell.levels, &levels))?;
+        let mut known = cells.iter();
+        let to = known.find(|cell| has(cell.levels, &levels))?;
         let sides = [to, from].map(|runs| runs.values(&rule.metric));
         if from.count().min(to.count()) > 0 && sides.iter().any(|side| side.is_empty()) {
             return None;
@@ -108,10 +105,10 @@ fn ratios(rule: &UntilInterval, asked: &Compared, measured: &Measured) -> Vec<Na
             others if others.is_empty() => format!("{new} ÷ {old}"),
             others => format!("{new} ÷ {old} ({others})"),
         };
-        let interval = bitcost_stats::ratio_interval(&sides[0], &sides[1], measured.seed);
+        let interval = bitcost_stats::ratio_interval(&sides[0], &sides[1], seed);
         Some((name, interval))
     };
-    measured.cells.iter().filter_map(ratio).collect()
+    cells.iter().filter_map(ratio).collect()
 }
 
 /// The width of an interval, in per cent of its value; absent without bounds, and where the value

@@ -144,6 +144,13 @@ fn segments_retransmitted_for_nothing_are_spurious() {
         ledger.to_string(),
         "87 segments were retransmitted: none lost, all spurious (segments arrived in another order)"
     );
+    assert_eq!(
+        Run::segments(45_000, 45_000, 1, 1)
+            .ledger()
+            .unwrap()
+            .to_string(),
+        "1 segment was retransmitted: spurious (segments arrived in another order)"
+    );
     let quiet = Run::segments(45_000, 45_000, 0, 0).ledger().unwrap();
     assert!(quiet.closes() && !quiet.has_any() && quiet.to_string().is_empty());
 }
@@ -266,6 +273,15 @@ fn datagrams_are_lost_at_the_socket_and_on_the_way() {
     assert_eq!(
         run.ledger().unwrap().to_string(),
         "1204 datagrams were lost: all dropped by the receiver's socket buffer"
+    );
+    // Counters with 10 more than were lost.
+    run.after(Role::Sender).emulators = vec![lost(160)];
+    run.after(Role::Receiver).sockets = vec![socket(1108)];
+    let ledger = run.ledger().unwrap();
+    assert_eq!(ledger.unexplained(), -10);
+    assert_eq!(
+        ledger.to_string(),
+        "1204 datagrams were lost: 1104 dropped by the receiver's socket buffer, 100 dropped by the link emulator at h1-eth0 (loss, as requested)"
     );
 }
 

@@ -1,5 +1,6 @@
 //! Signals of each limiter, and the verdict that follows.
 
+use crate::common::{ENDS, Latency, Run, Workload, assert_close, counts, record, sample};
 use bitcost_analysis::explain::{
     Behind, EndTimes, Foreign, Hop, LIMITERS, Loss, PacketCost, Restarts, Signals, Tcp,
     Transactions, Unheard, decide,
@@ -440,6 +441,31 @@ fn requests_are_paced_or_wait_for_answers_or_for_timers() {
             of.trend = Some(0.46);
         }),
     ]));
+}
+
+/// A host makes 30 connections in 10 s and sends nine segments again, five of which ask for a connection.
+#[test]
+fn connections_wait_for_timers_where_their_latencies_show_it() {
+    let mut samples = [0, 10_000_000_000].map(|at_ns| sample(at_ns, Vec::new(), Vec::new()));
+    for (sample, [all, asked]) in samples.iter_mut().zip([[3, 1], [12, 6]]) {
+        let counters = [("Tcp.RetransSegs", all), ("TcpExt.TCPSynRetrans", asked)];
+        sample.protocols = counters
+            .map(|(name, count)| (name.to_owned(), count))
+            .into();
+    }
+    let ends = ENDS.map(|role| record(role, counts(30, 0), samples.to_vec()));
+    let mut run = Run::new(Workload::TcpConnect, ends);
+    run.conditions.flows = 1;
+    // Where none of them is slow, other programs sent these again.
+    for (slow, share) in [(5, 0.58), (0, 0.0)] {
+        run.sender.latency = Some(Latency {
+            sum_ns: 30 * 12_000_000 + slow * 1_000_000_000,
+            max_ns: 1_012_000_000,
+            buckets: vec![(12_000_000, 30 - slow), (1_012_000_000, slow)],
+        });
+        let requests = Signals::of(&run.view()).transactions;
+        assert_close(requests.and_then(|of| of.resending), share);
+    }
 }
 
 #[test]

@@ -5,16 +5,8 @@ use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads};
 use bitcost_model::record::Role;
 
 use crate::experiment::base::{Base, Place};
-use crate::experiment::change::{Offer, cannot, host, program};
-
-/// The features that make and take super-packets, by the kernel's names, and by ethtool's.
-const FEATURES: [(&str, &str); 3] = [
-    ("tx-tcp-segmentation", "tso"),
-    ("tx-generic-segmentation", "gso"),
-    ("rx-gro", "gro"),
-];
-
-const ENDS: [Role; 2] = [Role::Sender, Role::Receiver];
+use crate::experiment::change::{How, Offer, cannot, host, program};
+use crate::explain::OFFLOADS;
 
 /// The MTU of frames that many networks carry instead of 1500, in bytes.
 const JUMBO: u32 = 9000;
@@ -38,7 +30,7 @@ pub(in crate::experiment) fn sysctl(
     if base.conditions.workload.is_datagram() {
         return Vec::new();
     }
-    of_sysctl(base, &ENDS, &format!("net.ipv4.{name}"), slows, value)
+    of_sysctl(base, &Role::ALL, &format!("net.ipv4.{name}"), slows, value)
 }
 
 fn of_sysctl(
@@ -51,11 +43,20 @@ fn of_sysctl(
     let set = format!("{name}={value}");
     let command = format!("sysctl -w {set}");
     let is_slow = |end: &Role| base.sysctl(*end, name).is_some_and(slows);
-    let ends = ends.iter().copied().filter(is_slow);
-    let offer = |(typed, command): (String, (String, Place))| {
-        Ok(host(&*set, &[("sysctl", &typed)], command))
+    let ends: Vec<Role> = ends.iter().copied().filter(is_slow).collect();
+    let is_requested = |end: &Role| {
+        let requests = base.conditions.of_host(base.host_role(*end));
+        let mut sysctls = requests.filter_map(HostSetting::sysctl);
+        sysctls.any(|one| one.name == name)
     };
-    match ends.collect::<Vec<_>>()[..] {
+    let removes = ends.iter().all(is_requested).then_some("sysctl");
+    let offer = |(typed, command): (String, (String, Place))| {
+        Ok(How {
+            removes,
+            ..host(&*set, &[("sysctl", &typed)], command)
+        })
+    };
+    match ends[..] {
         [] => Vec::new(),
         [end] => vec![offer((base.typed(end, &set), base.at(end, &command)))],
         _ => vec![offer((set.clone(), base.at_both(&command)))],
@@ -85,8 +86,9 @@ pub(in crate::experiment) fn window_after_pauses(base: &Base) -> Vec<Offer> {
 pub(in crate::experiment) fn reassembly(base: &Base) -> Vec<Offer> {
     let is_less = |is: &str| is.parse::<u64>().is_ok_and(|bytes| bytes < REASSEMBLY);
     let value = REASSEMBLY.to_string();
+    let name = "net.ipv4.ipfrag_high_thresh";
     match base.conditions.workload.is_datagram() {
-        true => of_sysctl(base, &ENDS, "net.ipv4.ipfrag_high_thresh", is_less, &value),
+        true => of_sysctl(base, &Role::ALL, name, is_less, &value),
         false => Vec::new(),
     }
 }
@@ -96,13 +98,12 @@ pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
     let off_at = |end: Role| {
         let features = &base.host(end)?.device.features;
         let is_off = |of: &str| features.get(of) == Some(&false) || is_requested_off(base, end);
-        let off = FEATURES.iter().filter(|(feature, _)| is_off(feature));
-        let names: Vec<&str> = off.map(|(_, name)| *name).collect();
+        let off = OFFLOADS.iter().filter(|(feature, ..)| is_off(feature));
+        let names: Vec<&str> = off.map(|(.., name)| *name).collect();
         (!names.is_empty()).then_some((names, Some(end)))
     };
-    let ends = [Role::Sender, Role::Receiver].into_iter();
-    let each: Vec<_> = ends.filter_map(off_at).collect();
-    let both = (each.len() > 1).then(|| (FEATURES.map(|(_, name)| name).to_vec(), None));
+    let each: Vec<_> = Role::ALL.into_iter().filter_map(off_at).collect();
+    let both = (each.len() > 1).then(|| (OFFLOADS.map(|(.., name)| name).to_vec(), None));
     let offer = |(names, end): (Vec<&str>, Option<Role>)| {
         let all: Vec<String> = names.iter().map(|name| format!("{name} on")).collect();
         let (list, command) = (all.join(", "), format!("ethtool -K DEV {}", all.join(" ")));
@@ -118,11 +119,17 @@ pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
                 base.at_both(&command),
             ),
         };
-        Ok(host(
-            format!("{list} at {place}"),
-            &[("offloads", &typed)],
-            command,
-        ))
+        let is_here = |one: Role| end.is_none_or(|end| end == one);
+        let mut ends = Role::ALL.into_iter();
+        let is_own = ends.all(|one| is_requested_off(base, one) == is_here(one));
+        Ok(How {
+            removes: is_own.then_some("offloads"),
+            ..host(
+                format!("{list} at {place}"),
+                &[("offloads", &typed)],
+                command,
+            )
+        })
     };
     both.into_iter().chain(each).map(offer).collect()
 }

@@ -13,6 +13,9 @@ pub(super) const AT_WORK: &str = "CPUs at work, which both ends share";
 /// The rate of the last third ÷ that of the first, or its inverse, up to which a rate is steady.
 pub(crate) const STEADY: f64 = 1.6;
 
+/// From this share of lost datagrams, in per cent, the loss is what is explained.
+pub(crate) const LOSS_PCT: f64 = 2.0;
+
 /// A requested rate is kept if it is missed by at most this share.
 pub(super) const RATE_KEPT: f64 = 0.02;
 

@@ -1,15 +1,12 @@
 //! Lost datagrams and retransmitted segments, by what dropped them.
 
 use super::application::overflows;
-use super::evidence::{least, least_of};
+use super::evidence::{LOSS_PCT, least, least_of};
 use super::path::stands;
 use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
 use crate::explain::signals::Signals;
 use crate::explain::tcp::Tcp;
-
-/// From this share of lost datagrams, in per cent, the loss is what is explained.
-pub(crate) const LOSS_PCT: f64 = 2.0;
 
 /// A sender that requests no rate gains less than an experiment counts (1.15 times) where under this share, in per cent, is lost.
 const LITTLE_PCT: f64 = 13.0;
@@ -79,7 +76,7 @@ pub static PATH_LOSS: LimiterRow = LimiterRow {
     name: "path_loss",
     title: "path loss",
     remedy: "find where packets are lost: a policer, a bad link, a device whose drops are not counted here",
-    evidence: "over 2 % of datagrams lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to; or requests of at most three segments wait for retransmission timers 30 % of the time, at 200 ms each",
+    evidence: "over 2 % of datagrams lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to; or requests of at most three segments wait for retransmission timers 30 % of the time, at 200 ms each, and 1 s each for a connection",
     suspects: |signals, found| {
         found.extend(unseen(signals));
         let requests = signals.transactions.filter(|requests| requests.is_short);
@@ -137,30 +134,21 @@ pub(super) fn losses(tcp: &Tcp) -> Option<Evidence> {
     Some(least(counter, tcp.retransmitted?, often))
 }
 
-/// Evidence that enough was retransmitted to matter, and that `dropped` segments at a place explain
-/// it.
-fn segments(signals: &Signals, place: &str, dropped: f64) -> Option<Vec<Evidence>> {
-    let tcp = &signals.tcp;
-    let retransmits = tcp.retransmits?;
-    let dropped_by = format!("segments dropped by {place} ÷ retransmitted segments");
-    Some(vec![
-        losses(tcp)?,
-        least(dropped_by, dropped / retransmits.max(1.0), EXPLAINED),
-    ])
-}
-
 /// Queues that dropped what was retransmitted.
 fn of_streams(signals: &Signals) -> Vec<Candidate> {
     if stands(signals).is_some_and(|found| found.holds()) {
         return Vec::new();
     }
+    let tcp = &signals.tcp;
     let dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
     let named = dropping.filter_map(|hop| {
         // One packet may be several segments, as long as nothing splits it.
-        let all = signals.tcp.segments;
+        let all = tcp.segments;
         let each = all.map_or(1.0, |all| (all / hop.packets.max(1.0)).max(1.0));
         let place = format!("{} at {}", hop.kind, hop.name);
-        let evidence = segments(signals, &place, hop.drops * each)?;
+        let dropped_by = format!("segments dropped by {place} ÷ retransmitted segments");
+        let share = hop.drops * each / tcp.retransmits?.max(1.0);
+        let evidence = vec![losses(tcp)?, least(dropped_by, share, EXPLAINED)];
         let found = QUEUE_OVERFLOW.suspect(0.6, evidence).of_change();
         Some(found.at(format!("at {}", hop.name)))
     });

@@ -25,8 +25,7 @@ use crate::explain::signals::Signals;
 
 pub use ends::quota_of;
 pub(crate) use ends::{PACKETS_PER_SECOND, RECEIVER_CPU, SENDER_CPU};
-pub(crate) use evidence::STEADY;
-pub(crate) use lost::LOSS_PCT;
+pub(crate) use evidence::{LOSS_PCT, STEADY};
 pub(crate) use packets::MTU_BLACK_HOLE;
 
 pub static LIMITERS: [&LimiterRow; 37] = [

@@ -1,13 +1,17 @@
 //! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
 use super::application::waits_here;
-use super::evidence::{AT_WORK, SHARED, keeps_rate, least, least_of, most, most_of};
+use super::evidence::{AT_WORK, LOSS_PCT, SHARED, keeps_rate};
+use super::evidence::{least, least_of, most, most_of};
 use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
 use crate::explain::signals::Signals;
 
 /// The share of a set rate that may be missing where the queue limits.
 const UNFILLED: f64 = 0.03;
+
+/// Below this share of its set rate, a queue is often empty.
+const FAR_FROM_FULL: f64 = 0.85;
 
 /// From this share, a sender is held up by what comes after its socket.
 pub(super) const HELD_UP: f64 = 0.3;
@@ -31,12 +35,22 @@ pub static RATE: LimiterRow = LimiterRow {
 /// A queue that passes all that its rate allows, however the sender spends its time: one that is
 /// held back by its own interface may wait on its CPU.
 pub(super) fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
-    let rate_bps = hop.rate_bps.filter(|rate| *rate > 0.0);
-    let rate_bps = rate_bps.filter(|_| !keeps_rate(signals))?;
+    let passed = passed(hop)?;
+    // What the sender hands over may wait in the queue.
+    let is_lossy = signals.loss.is_some_and(|loss| loss.pct > LOSS_PCT);
+    let waits = !is_lossy && signals.arrived.is_some_and(|arrived| arrived < passed);
+    if keeps_rate(signals) && !waits {
+        return None;
+    }
     let missing = format!("set rate of {} at {} that did not pass", hop.kind, hop.name);
-    let share = (1.0 - hop.passed_bps / rate_bps).max(0.0);
-    let evidence = vec![most(missing, share, UNFILLED)];
+    let evidence = vec![most(missing, (1.0 - passed).max(0.0), UNFILLED)];
     Some(RATE.suspect(0.95, evidence).at(format!("at {}", hop.name)))
+}
+
+/// The share of its set rate that passed a hop.
+fn passed(hop: &Hop) -> Option<f64> {
+    let rate_bps = hop.rate_bps.filter(|rate| *rate > 0.0)?;
+    Some(hop.passed_bps / rate_bps)
 }
 
 /// A queue whose counters are not known, and which is never empty: the round-trip time grew.
@@ -74,6 +88,12 @@ fn paces(signals: &Signals) -> Option<Candidate> {
 }
 
 fn on_the_path(signals: &Signals, mut evidence: Vec<Evidence>, detail: &str) -> Option<Candidate> {
+    // Of the path of a lab all rates are known.
+    let of_lab = signals.hops.iter().filter(|hop| hop.is_of_lab());
+    let known: Vec<f64> = of_lab.filter_map(passed).collect();
+    if !known.is_empty() && known.iter().all(|passed| *passed < FAR_FROM_FULL) {
+        return None;
+    }
     let blocked = signals.sender?.blocked;
     evidence.push(least("sender blocked in send", blocked, HELD_UP));
     let mut dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
