@@ -70,7 +70,7 @@ fn render(execution: &Findings) {
             "{:?}",
             table.columns
         );
-        let _ = csv(&table);
+        let _ = csv(&table.columns, &table.rows);
     }
     execution.each_run(|_| true, &mut |_, _, view| {
         let _ = iperf3(view, Some("2026-11-21T10:00:00Z"), "0");

@@ -2,9 +2,9 @@
 
 use bitcost_analysis::findings::Findings;
 use bitcost_model::conditions::Conditions;
+use bitcost_render::FORMS;
 use bitcost_render::export::{ExportError, Form, Input, Rows};
 use bitcost_render::layout::USUAL;
-use bitcost_render::{FORMS, form};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
@@ -19,7 +19,8 @@ fn form_parser() -> impl TypedValueParser<Value = &'static Form> {
 
 /// The form with this name in [`FORMS`]; text for any other name.
 fn named(name: &str) -> &'static Form {
-    form(name).unwrap_or(&FORMS[0])
+    let mut forms = FORMS.iter();
+    forms.find(|form| form.name == name).unwrap_or(&FORMS[0])
 }
 
 /// Reads what a row is of.

@@ -2,7 +2,7 @@
 //! top of its page.
 
 use bitcost_analysis::caveat::Caveat;
-use bitcost_analysis::cells::{COVERED_FROM, CellSummary, RECEIVE_DEMAND, has};
+use bitcost_analysis::cells::{COVERED_FROM, CellSummary, RECEIVE_DEMAND, Status, has};
 use bitcost_analysis::explain::{ExplainedCell, Explanation, Limiter, Warning};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
@@ -11,11 +11,11 @@ use bitcost_analysis::summary::{Answered, Summary, measured, shown_metrics};
 use bitcost_model::constants::floor_us_per_kib;
 use bitcost_model::units::counted;
 use bitcost_study::{Place, Sentence, Word};
+use indexmap::{IndexMap, IndexSet};
 
 use crate::block::Block;
 use crate::lines::Lines;
 use crate::number;
-use crate::progress::show_rate;
 use crate::words::{around, figure, figure_marked, lowered, why_missing};
 
 const FIGURES: usize = 3;
@@ -153,10 +153,10 @@ fn caveats(findings: &Findings) -> Vec<String> {
     let mut caveats: Vec<Caveat> = warnings.iter().filter_map(caveat).take(CAVEATS).collect();
     let others = warnings.len() - caveats.len();
     caveats.extend(without_cost(summary).map(|words| Caveat::new(ABSENT, words)));
-    let planned = summary.blocks as usize * summary.cells.len();
+    let planned = summary.runs.len();
     let missing = [
         (summary.excluded.len(), "left out"),
-        (summary.incomplete.len(), "not made"),
+        (not_made(summary), "not made"),
     ];
     let missing = missing.into_iter().filter(|(count, _)| *count > 0);
     let missing = missing.map(|(count, how)| {
@@ -170,6 +170,12 @@ fn caveats(findings: &Findings) -> Vec<String> {
         found.push(format!("{count}; see `bitcost explain`"));
     }
     found
+}
+
+/// The planned runs that were not begun.
+pub(crate) fn not_made(summary: &Summary) -> usize {
+    let runs = summary.runs.iter();
+    runs.filter(|row| row.status == Status::Missing).count()
 }
 
 /// `8 of 8 cells have no send service demand: REASON`; absent where no shown figure of CPU time is missing.
@@ -233,10 +239,8 @@ fn text(findings: &Findings, sentence: &Sentence, figures: Answered) -> String {
         Word::Place(Place::Ratio) => times(figures),
         Word::Place(Place::Bottleneck) => {
             let mut cells = findings.summary.cells.iter();
-            let cell = cells.find(|cell| has(&cell.levels, &sentence.of));
-            let mut explained = findings.explanation.cells.iter();
-            let limiter = cell.and_then(|cell| explained.find(|known| known.name == cell.name()));
-            limiter_of(limiter)
+            let at = cells.position(|cell| has(&cell.levels, &sentence.of));
+            limiter_of(at.and_then(|at| findings.limiter_of(at)))
         }
     };
     sentence.words.iter().map(word).collect()
@@ -302,7 +306,10 @@ fn extremes(summary: &Summary) -> String {
         let unit = around(" ", metric.unit, "");
         let (value, name) = match summary.cells.len() {
             // The lines under the answer have its interval.
-            1 if metric.name == "throughput_mbps" => (show_rate(value.value * 1e6), String::new()),
+            1 if metric.name == "throughput_mbps" => (
+                number::throughput(&Interval::alone(value.value)),
+                String::new(),
+            ),
             1 => (number::plain(value.value) + &unit, String::new()),
             _ => (
                 number::interval(value) + &unit,
@@ -329,30 +336,29 @@ fn extremes(summary: &Summary) -> String {
 
 /// `receiver's CPU in 4 cells; unknown in 2 cells`, the most frequent first.
 pub(crate) fn of_cells(explanation: &Explanation) -> String {
-    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut found: IndexMap<String, usize> = IndexMap::new();
     for words in explanation
         .cells
         .iter()
         .filter_map(ExplainedCell::limiter_words)
     {
-        match found.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, count)) => *count += 1,
-            None => found.push((words, 1)),
-        }
+        *found.entry(words).or_default() += 1;
     }
-    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    found.sort_by(|_, one, _, other| other.cmp(one));
     let verdicts = || explanation.cells.iter().filter_map(ExplainedCell::verdict);
-    let part = |(words, count): &(String, usize)| match &found[..] {
-        [_] => words.clone(),
+    let part = |(words, count): (&String, &usize)| match found.len() {
+        1 => words.clone(),
         _ => format!("{words} in {}", counted(*count, "cell")),
     };
     let mut limiters = found.iter().map(part).collect::<Vec<_>>().join("; ");
     if found.is_empty() {
         limiters = "no run that can be explained".to_owned();
     } else if verdicts().all(|verdict| verdict.limiter().is_unknown()) {
-        // What one cell lacks is what all lack: a window that is too short, probes that are off.
-        let why = verdicts().next().map(|verdict| verdict.chosen.detail);
-        limiters += &around(": ", &why.unwrap_or_default(), "");
+        let why: IndexSet<String> = verdicts().map(|verdict| verdict.chosen.detail).collect();
+        limiters += &match why.len() {
+            1 => around(": ", &why[0], ""),
+            _ => "; see `bitcost explain`".to_owned(),
+        };
     }
     limiters
 }

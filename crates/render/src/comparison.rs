@@ -21,11 +21,15 @@ pub fn comparison(comparison: &Comparison, is_whole: bool) -> Vec<Block> {
     let mut blocks = vec![Block::words(comparison_headline(comparison))];
     blocks.extend(tally.or_else(|| to_decide(comparison)).map(Block::words));
     blocks.extend([Block::Gap, Block::words(format!("{old} → {new}"))]);
-    let lines = comparison_lines(comparison, is_whole || comparison.cells.len() == 1);
+    let has_all = is_whole || comparison.cells.len() == 1;
+    let lines = comparison_lines(comparison, has_all);
     let left = comparison.changes().count() - lines.rows.len();
     if !lines.rows.is_empty() {
         blocks.push(Block::Table(String::new(), lines));
     }
+    let is_adjusted = |of: &Change| of.is_adjusted && (has_all || is_told(of));
+    let adjusted = !is_whole && comparison.changes().any(is_adjusted);
+    blocks.extend(adjusted.then(|| Block::words(ADJUSTED)));
     let left = (left > 0).then(|| format!("{} more with --all", counted(left, "figure")));
     blocks.extend(left.map(Block::words));
     blocks.extend(remarks(comparison));
@@ -34,6 +38,10 @@ pub fn comparison(comparison: &Comparison, is_whole: bool) -> Vec<Block> {
     }
     blocks
 }
+
+/// Why a change may contradict its medians.
+const ADJUSTED: &str =
+    "Change: adjusted to an equal distance and speed of the endpoints' CPUs; old and new are not";
 
 /// The most times as many runs that are worth a sentence.
 const MOST_TIMES: f64 = 1000.0;
@@ -185,24 +193,29 @@ fn comparison_lines(comparison: &Comparison, is_whole: bool) -> Lines {
         "new",
         "blocks",
     ];
-    let is_told = |verdict: Verdict| verdict.is_change() || verdict == Verdict::Missing;
     let all = in_order(comparison).into_iter();
     Lines::new(
         header,
-        all.filter(|(_, change)| is_whole || is_told(change.verdict))
+        all.filter(|(_, change)| is_whole || is_told(change))
             .map(row),
     )
 }
 
+/// Whether a change is in the table of what changed and what is missing.
+fn is_told(change: &Change) -> bool {
+    change.verdict.is_change() || change.verdict == Verdict::Missing
+}
+
 /// The order of verdicts: what got worse, what is missing, what got better, what else changed, what cannot be
-/// determined, and what is the same.
-const ORDER: [Verdict; 6] = [
+/// determined, what is the same, and what only the new side has.
+const ORDER: [Verdict; 7] = [
     Verdict::Worse,
     Verdict::Missing,
     Verdict::Better,
     Verdict::Changed,
     Verdict::CannotTell,
     Verdict::Same,
+    Verdict::New,
 ];
 
 /// Every change with its cell, by its verdict, the largest first.

@@ -1,36 +1,33 @@
 //! A table as comma-separated values (RFC 4180), safe to open in a spreadsheet.
 
-use bitcost_analysis::frame::{RunRows, Table, Value, intervals_table};
+use bitcost_analysis::frame::{RunRows, Value, intervals_table};
 use bitcost_model::shown;
 
 use crate::export::{Form, Rows};
 
-pub(crate) const FORM: Form = Form::new(
-    "csv",
-    "Comma-separated values: one row per run, or with --rows per second or 100 ms of a run",
-    |input| match input.rows {
+pub(crate) const FORM: Form = Form {
+    name: "csv",
+    help: "Comma-separated values: one row per run, or with --rows per second or 100 ms of a run",
+    holds_caveats: false,
+    export: |input| match input.rows {
         Rows::Seconds | Rows::Intervals => {
             let is_by_second = input.rows == Rows::Seconds;
-            Ok(csv(&intervals_table(input.executions, is_by_second)))
+            let table = intervals_table(input.executions, is_by_second);
+            Ok(csv(&table.columns, &table.rows))
         }
         Rows::Runs => {
             let rows = RunRows::new(input.executions);
-            Ok(csv_of(&rows.columns, rows.iter()))
+            Ok(csv(&rows.columns, rows.iter()))
         }
     },
-);
+};
 
 /// First characters of words that a spreadsheet takes for a formula (OWASP, "CSV Injection").
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// The table with its header. An absent value is an empty field. Words that a spreadsheet would
+/// The rows with their header. An absent value is an empty field. Words that a spreadsheet would
 /// take for a formula get an apostrophe in front, which spreadsheets do not show.
-pub fn csv(table: &Table) -> String {
-    csv_of(&table.columns, &table.rows)
-}
-
-/// Like [`csv`], for rows that are made one at a time.
-pub fn csv_of(columns: &[String], rows: impl IntoIterator<Item: AsRef<[Value]>>) -> String {
+pub fn csv(columns: &[String], rows: impl IntoIterator<Item: AsRef<[Value]>>) -> String {
     let entry = |value: &Value| match value {
         Value::Null => String::new(),
         Value::String(text) => field(text),
@@ -67,6 +64,8 @@ fn field(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use bitcost_analysis::frame::Table;
+
     use super::*;
 
     #[test]
@@ -81,6 +80,6 @@ mod tests {
             .push(vec![Value::from("two\r\nlines\u{1b}"), Value::Null]);
         table.rows.push(vec![Value::from("x"), Value::from(100.0)]);
         let wanted = "\"label, \"\"quoted\"\"\",n\n\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n\"two\r\nlines\u{fffd}\",\nx,100.0\n";
-        assert_eq!(csv(&table), wanted);
+        assert_eq!(csv(&table.columns, &table.rows), wanted);
     }
 }

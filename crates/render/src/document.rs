@@ -21,8 +21,10 @@ use crate::export::{ExportError, Form, Input};
 use crate::first_run::FirstRun;
 
 pub(crate) const FORM: Form = Form {
+    name: "json",
+    help: "JSON",
     holds_caveats: true,
-    ..Form::new("json", "JSON", export)
+    export,
 };
 
 /// Version of the document, which is the same of `test`, `run` and `show`.

@@ -11,6 +11,7 @@ use bitcost_model::search::{Decision as Decided, Goal};
 use bitcost_model::settings::options;
 use bitcost_model::shell::shell_word;
 use bitcost_model::units::counted;
+use indexmap::IndexMap;
 use serde::Deserialize;
 
 use crate::block::Block;
@@ -40,9 +41,8 @@ fn limited_by(rung: &Rung) -> String {
 }
 
 /// The change that led to a step.
-fn change(rung: &Rung) -> &str {
-    let label = rung.change.as_ref().map(|kept| kept.tried.label.as_str());
-    label.unwrap_or("-")
+fn label(kept: &Kept) -> &str {
+    &kept.tried.label
 }
 
 /// The table, with a row for each step, and the lines below it. What limits a step is not looked for in a search.
@@ -54,7 +54,7 @@ pub(crate) fn ladder_blocks(ladder: &Ladder) -> Vec<Block> {
         vec![
             step.to_string(),
             limited_by(rung),
-            change(rung).to_owned(),
+            rung.change.as_ref().map_or("-", label).to_owned(),
             rate.unwrap_or_else(none),
             rung.cost.map_or_else(none, number::plain),
         ]
@@ -97,7 +97,7 @@ fn gained(ladder: &Ladder) -> String {
             return format!("No change that was tried {verb}s 3 % or more.");
         }
         (_, 0) => return format!("No change was shown to {verb} 3 % or more."),
-        (Some(_), kept) => change(&ladder.rungs[kept]).to_owned(),
+        (Some(_), _) => ladder.kept().last().map_or("-", label).to_owned(),
         (None, 1) => "One change".to_owned(),
         (None, kept) => format!("{kept} changes"),
     };
@@ -139,15 +139,12 @@ fn notes(ladder: &Ladder) -> Vec<Block> {
 
 /// Changes that were not tried, those with one reason together; of a search their number.
 fn not_tried(ladder: &Ladder) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut reasons: IndexMap<String, Vec<&str>> = IndexMap::new();
     for one in &ladder.untried {
         let command = one.command.iter();
         let as_root = command.map(|command| format!("; as root: {command}"));
         let why = one.reason.clone() + &as_root.collect::<String>();
-        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
-            Some((_, names)) => names.push(&one.label),
-            None => reasons.push((why, vec![&one.label])),
-        }
+        reasons.entry(why).or_default().push(&one.label);
     }
     let lines = reasons.into_iter().map(|(reason, names)| {
         let names = match ladder.cell {
@@ -231,7 +228,11 @@ pub(crate) fn searches(execution: &Findings) -> Vec<Block> {
         let name = cell.filter(|_| summary.planned.len() > 1);
         let name = name.map_or(String::new(), |cell| format!("{}: ", cell.name()));
         let mut words = vec![format!("{name}auto: {}", gained(ladder))];
-        words.extend(name.is_empty().then(|| again(summary, ladder)));
+        let is_test = summary
+            .command_line
+            .get(1)
+            .is_some_and(|verb| verb == "test");
+        words.extend((name.is_empty() && is_test).then(|| again(summary, ladder)));
         blocks.extend(ladder_blocks(ladder));
         blocks.extend(words.into_iter().map(Block::words));
     }
@@ -242,10 +243,17 @@ pub(crate) fn searches(execution: &Findings) -> Vec<Block> {
 fn again(summary: &Summary, ladder: &Ladder) -> String {
     let mut words = summary.command_line.iter().skip(1);
     let mut kept = vec!["without search: bitcost".to_owned()];
+    let is_search = |set: &str| {
+        ["mode=", "search_for="]
+            .iter()
+            .any(|of| set.starts_with(of))
+    };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--mode" | "--for" => drop(words.next()),
+            "--set" if words.clone().next().is_some_and(|of| is_search(of)) => drop(words.next()),
             word if word.starts_with("--mode=") || word.starts_with("--for=") => {}
+            word if word.strip_prefix("--set=").is_some_and(is_search) => {}
             word => kept.push(shell_word(word).into_owned()),
         }
     }

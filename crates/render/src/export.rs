@@ -12,22 +12,6 @@ pub struct Form {
     pub export: fn(&Input) -> Result<String, ExportError>,
 }
 
-impl Form {
-    /// A form that only needs a name, its help, and a function that writes it.
-    pub(crate) const fn new(
-        name: &'static str,
-        help: &'static str,
-        export: fn(&Input) -> Result<String, ExportError>,
-    ) -> Form {
-        Form {
-            name,
-            help,
-            holds_caveats: false,
-            export,
-        }
-    }
-}
-
 /// What a row of comma-separated values is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rows {

@@ -40,7 +40,3 @@ pub static FORMS: [Form; 5] = [
     document::FORM,
     iperf3::FORM,
 ];
-
-pub fn form(name: &str) -> Option<&'static Form> {
-    FORMS.iter().find(|form| form.name == name)
-}

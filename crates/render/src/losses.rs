@@ -1,7 +1,8 @@
 //! The loss ledger of a run: its sentence, its table, and as it is in the document.
 
 use bitcost_analysis::ledger::{Drops, LossLedger, Spurious, loss_ledger};
-use bitcost_analysis::metrics::RunView;
+use bitcost_analysis::metrics::{RunView, parts};
+use bitcost_model::units::counted;
 use serde_json::{Value, json};
 
 use crate::block::Block;
@@ -9,13 +10,23 @@ use crate::lines::Lines;
 use crate::number;
 
 /// What became of the lost and retransmitted packets of a run, in a sentence; absent where there are
-/// none, or where that is not known.
+/// none; of datagrams also why that is not known.
 pub(crate) fn sentence(run: &RunView) -> Option<String> {
-    let ledger = loss_ledger(run).ok()?;
-    ledger.has_any().then(|| match ledger.retransmitted {
-        Some(1..) => format!("{ledger}; warm-up and cooldown are included"),
-        _ => ledger.to_string(),
-    })
+    let ledger = match loss_ledger(run) {
+        Ok(ledger) => ledger,
+        Err(reason) => return lost_somewhere(run, reason),
+    };
+    let words = || format!("{ledger}; warm-up and cooldown are included");
+    ledger.has_any().then(words)
+}
+
+fn lost_somewhere(run: &RunView, reason: &str) -> Option<String> {
+    let parts = parts(run);
+    let sequences = parts.iter().filter_map(|part| part.receiver.sequence);
+    let lost = sequences.fold(0, |sum: u64, one| sum.saturating_add(one.total_lost));
+    let count = counted(lost as usize, "datagram");
+    (lost > 0)
+        .then(|| format!("{count} lost with warm-up and cooldown; where is not known: {reason}"))
 }
 
 /// The table of a run, or why there is none; empty where nothing was lost or retransmitted.

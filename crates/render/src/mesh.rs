@@ -120,7 +120,7 @@ fn matrix(of: &MeshFindings) -> Option<(String, Lines)> {
         return None;
     }
     let value = |sender: usize, receiver: usize| match of.value((sender, receiver)) {
-        Some(value) => format!("{value:.0}"),
+        Some(value) => number::plain(value),
         None => "·".to_owned(),
     };
     let receivers = 0..hosts.len();

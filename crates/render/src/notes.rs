@@ -12,9 +12,18 @@ use crate::number;
 use crate::stop_rule::stop_rule_text;
 use crate::words::{by_cell, softirqs_words, why_missing};
 
+/// The marks of runs without a result.
+pub(crate) const LOST: [&str; 2] = ["left out: ", "missing: "];
+
+/// What is doubtful of a whole execution.
+pub(crate) fn caveats(summary: &Summary) -> impl Iterator<Item = Block> {
+    let caveats = summary.caveats.iter();
+    caveats.map(|words| Block::Note("caveat: ".to_owned(), words.clone()))
+}
+
 /// All caveats and notes, in order.
 pub fn notes(summary: &Summary) -> Vec<Block> {
-    let planned = summary.blocks as usize * summary.cells.len();
+    let planned = summary.runs.len();
     let lost = match summary.incomplete.len() {
         0 => None,
         count => Some(format!("{} of {planned} planned", counted(count, "run"))),
@@ -37,8 +46,8 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
         ("host constants: ", constants(&summary.constants)),
         ("idle round trip: ", Vec::from_iter(idle)),
         ("stop rule: ", Vec::from_iter(rule)),
-        ("left out: ", by_cell(summary, left_out)),
-        ("missing: ", Vec::from_iter(lost)),
+        (LOST[0], by_cell(summary, left_out)),
+        (LOST[1], Vec::from_iter(lost)),
     ];
     let blocks = groups.into_iter().flat_map(|(mark, all)| {
         all.into_iter()

@@ -2,6 +2,7 @@
 
 use bitcost_analysis::findings::{Findings, Single};
 use bitcost_analysis::metrics::{Metric, disturbance_bounds};
+use bitcost_analysis::summary::measured;
 use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 
@@ -10,8 +11,9 @@ use crate::block::Block;
 use crate::experiment::searches;
 use crate::explained::cell_blocks;
 use crate::lines::Lines;
+use crate::notes::{LOST, caveats, notes};
 use crate::number;
-use crate::one_run::{all_figures, shown, test_answer};
+use crate::one_run::{all_figures, bottleneck, shown, test_answer};
 use crate::stop_rule::stop_rule_text;
 use crate::words::intervals_of_runs;
 
@@ -27,8 +29,13 @@ pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> V
         std::iter::once(Block::Gap).chain(lines)
     };
     if findings.summary.precision.is_some() || findings.shown_runs().count() > 1 {
-        blocks.extend(medians(findings, single));
-        blocks.extend(evidence());
+        blocks.extend(medians(findings, single, verbose));
+        if verbose {
+            blocks.extend(evidence());
+            blocks.push(Block::Gap);
+        }
+        blocks.extend(bottleneck(single.limiter));
+        blocks.extend(of_runs(findings));
     } else {
         if verbose {
             blocks.extend(all_figures(&single.first));
@@ -38,9 +45,24 @@ pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> V
         let (place, floor) = (place(findings), floor(&findings.summary));
         blocks.extend(test_answer(&single.first, &place, single.limiter, floor));
     }
-    let caveats = findings.summary.caveats.iter();
-    blocks.extend(caveats.map(|words| Block::Note("caveat: ".to_owned(), words.clone())));
+    blocks.extend(caveats(&findings.summary));
     blocks
+}
+
+/// The most caveats of repeated runs: their numbers differ from run to run.
+const OF_RUNS: usize = 6;
+
+/// The caveats of repeated runs, and those without a result.
+fn of_runs(findings: &Findings) -> impl Iterator<Item = Block> {
+    let mut all = findings.of_runs(|row| &row.caveats);
+    let more = all.len().saturating_sub(OF_RUNS);
+    all.truncate(OF_RUNS);
+    let more = (more > 0).then(|| format!("{more} more with --json"));
+    let all = all.into_iter().map(str::to_owned).chain(more);
+    let lost = notes(&findings.summary).into_iter();
+    let is_lost = |block: &Block| matches!(block, Block::Note(mark, _) if LOST.contains(&&**mark));
+    all.map(|words| Block::Note("caveat: ".to_owned(), words))
+        .chain(lost.filter(is_lost))
 }
 
 /// `h1 to h2 in lab wire`.
@@ -58,9 +80,13 @@ fn place(findings: &Findings) -> String {
     }
 }
 
-/// Medians with their intervals in brackets, and whether the interval that was requested was
+/// Medians with their intervals in brackets, of all figures where `verbose`, and whether the interval that was requested was
 /// reached.
-fn medians(findings: &Findings, single: &Single) -> Vec<Block> {
+fn medians(findings: &Findings, single: &Single, verbose: bool) -> Vec<Block> {
+    let answer = measured(&findings.summary);
+    let is_shown = |metric: &&'static Metric| {
+        verbose || answer.is_empty() || answer.iter().any(|of| of.name == metric.name)
+    };
     let runs = findings.shown_runs().count();
     let (count, intervals) = (counted(runs, "run"), intervals_of_runs(runs));
     let row = |metric: &'static Metric| {
@@ -72,7 +98,8 @@ fn medians(findings: &Findings, single: &Single) -> Vec<Block> {
         )
     };
     let header = ["metric", "median", "unit"];
-    let lines = Lines::new(header, shown(&single.first).filter_map(row));
+    let metrics = shown(&single.first).filter(is_shown);
+    let lines = Lines::new(header, metrics.filter_map(row));
     let caption = format!("{count}; medians, in brackets their {intervals}");
     let disturbed = findings.shown_runs().filter(|row| row.is_disturbed).count();
     let disturbed = (disturbed > 0).then(|| {

@@ -20,7 +20,6 @@ use crate::explained::remedy;
 use crate::lines::Lines;
 use crate::losses::{losses, sentence};
 use crate::number;
-use crate::progress::show_rate;
 use crate::words::{around, softirqs_words};
 
 /// The answer about one run; `place` says where the endpoints were, `limiter` what limited the run and `floor` what it cannot
@@ -49,13 +48,19 @@ pub fn test_answer(
     blocks.extend(losses);
     blocks.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
     blocks.extend(floor);
-    blocks.push(Block::labelled("bottleneck", of_cell(limiter)));
+    blocks.extend(bottleneck(limiter));
+    let caveats = caveats_of(run).into_iter();
+    blocks.extend(caveats.map(|words| Block::labelled("caveat", words)));
+    blocks
+}
+
+/// The bottleneck, what experiments show of it, and what to change about it.
+pub(crate) fn bottleneck(limiter: Option<&ExplainedCell>) -> Vec<Block> {
+    let mut blocks = vec![Block::labelled("bottleneck", of_cell(limiter))];
     let proof = limiter.and_then(|cell| cell.proof.as_ref());
     blocks.extend(proof.map(|proof| Block::labelled("experiment", proof_sentence(proof))));
     let words = limiter.and_then(what_to_do);
     blocks.extend(words.map(|words| Block::labelled("remedy", words)));
-    let caveats = caveats_of(run).into_iter();
-    blocks.extend(caveats.map(|words| Block::labelled("caveat", words)));
     blocks
 }
 
@@ -262,25 +267,20 @@ fn total_cost(run: &RunView) -> Option<Block> {
     Some(Block::labelled("CPU use", words))
 }
 
-/// `0.370 ± 0.021 µs/KiB`; without an interval where one run shows none. Absent where it was not measured.
+/// `0.370 ± 0.021 µs/KiB`. Absent where it was not measured.
 fn with_interval(run: &RunView, name: &str, unit: &str) -> Option<String> {
-    let alone = || Some(Interval::alone(figure_of(run, name)?));
-    let found = single_run(run, name).map(|found| found.interval());
-    Some(number::known(
-        &found.or_else(alone)?,
-        &around(" ", unit, ""),
-    ))
+    Some(number::known(&measured(run, name)?, &around(" ", unit, "")))
 }
 
-/// `12.1 ± 0.6 Gbit/s`: the throughput in units of 10^3; without an interval where one run shows no
-/// interval. Absent where it was not measured.
+/// `12.1 ± 0.6 Gbit/s`: the throughput in units of 10^3. Absent where it was not measured.
 fn throughput(run: &RunView) -> Option<String> {
-    const NAME: &str = "throughput_mbps";
-    let mbps = figure_of(run, NAME)?;
-    let Some(found) = single_run(run, NAME) else {
-        return Some(show_rate(mbps * 1e6));
-    };
-    Some(number::throughput(&found.interval()))
+    Some(number::throughput(&measured(run, "throughput_mbps")?))
+}
+
+/// A figure; without an interval where one run shows none.
+fn measured(run: &RunView, name: &str) -> Option<Interval> {
+    let found = single_run(run, name).map(|found| found.interval());
+    found.or_else(|| figure_of(run, name).map(Interval::alone))
 }
 
 /// `2.62 GB`, in units of 10^3.

@@ -9,7 +9,7 @@ use crate::experiment::{improved, searches};
 use crate::export::{Form, each};
 use crate::layout::NARROW;
 use crate::mesh::{mesh, mesh_sentence};
-use crate::notes::notes;
+use crate::notes::{caveats, notes};
 use crate::one_cell::one_cell;
 use crate::profile::profile;
 use crate::statements::statements;
@@ -19,8 +19,10 @@ use crate::tables::{COLUMNS, head, tables};
 const COLUMN: u16 = 9;
 
 pub(crate) const TEXT: Form = Form {
+    name: "text",
+    help: "Tables for people",
     holds_caveats: true,
-    ..Form::new("text", "Tables for people", |input| {
+    export: |input| {
         Ok(each(input, |execution| {
             let width = match execution.single() {
                 Some(_) => input.width.min(NARROW),
@@ -28,16 +30,18 @@ pub(crate) const TEXT: Form = Form {
             };
             text(&report(execution, input.verbose, width), width)
         }))
-    })
+    },
 };
 
 pub(crate) const MARKDOWN: Form = Form {
+    name: "md",
+    help: "Markdown, for pull requests",
     holds_caveats: true,
-    ..Form::new("md", "Markdown, for pull requests", |input| {
+    export: |input| {
         Ok(each(input, |execution| {
             markdown(&report(execution, true, PAGE))
         }))
-    })
+    },
 };
 
 /// The width for which Markdown is made.
@@ -50,13 +54,14 @@ pub fn report(execution: &Findings, is_verbose: bool, width: u16) -> Vec<Block> 
     let ladder = execution.ladder.as_ref();
     let ladder = ladder.map(|of| improved(of, execution));
     if let Some(blocks) = ladder.as_ref().filter(|_| !is_verbose) {
-        return blocks.clone();
+        return blocks.iter().cloned().chain(caveats(summary)).collect();
     }
     if let Some(of) = execution.mesh.as_ref().filter(|_| !is_verbose) {
         let title = Block::Title(format!("{}: {}", study.name, study.title));
         return [title, Block::words(mesh_sentence(of))]
             .into_iter()
             .chain(mesh(of, width))
+            .chain(caveats(summary))
             .collect();
     }
     let profiled = execution.profiled.as_ref();

@@ -55,7 +55,12 @@ impl Judging {
             .filter(|change| change.metric.has_better_side())
             .collect();
         let is_open = |change: &&&Change| change.verdict == Verdict::CannotTell;
+        let is_new = |change: &&Change| change.verdict == Verdict::New;
         match judged.iter().filter(is_open).count() {
+            0 if judged.iter().any(is_new) && judged.iter().all(is_new) => {
+                let none = "cannot tell: the old side has no value to compare with";
+                Err(Failure::Undecided(none.into()))
+            }
             0 => Ok(()),
             open => Err(Failure::Undecided(format!(
                 "cannot tell whether {open} of {} are worse: their intervals are too wide; judge one metric (`bitcost compare OLD NEW --metric {}`) or a larger change (--threshold), or make them narrower: `bitcost run` with more --blocks, `bitcost test` with --against or --until-interval {}%",

@@ -81,6 +81,12 @@ fn repeated_runs_are_rows() {
         markdown.contains("| metric | median | unit |\n"),
         "{markdown}"
     );
+    // The last screen has no room for the evidence.
+    let text = test(&bench, &twice).stdout;
+    assert!(
+        text.contains("\nbottleneck   ") && !text.contains("limiter: "),
+        "{text}"
+    );
     bench.assert_nothing_left();
 }
 

@@ -9,11 +9,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::findings::Findings;
+use bitcost_model::conditions::Direction;
 use bitcost_model::search::Goal;
 use bitcost_model::units::counted;
 use sha2::{Digest, Sha256};
 
-use crate::answer::{answer, beside_answer, limiter_of};
+use crate::answer::{answer, beside_answer, limiter_of, not_made};
 use crate::comparison::{comparison, comparison_headline, comparison_tally};
 use crate::document::json;
 use crate::experiment::{ladder_answer, ladder_blocks};
@@ -157,7 +158,11 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
 fn header(page: &mut Html, execution: &Findings) {
     let summary = &execution.summary;
     let study = &summary.study;
-    let runs = counted(summary.runs.len(), "run");
+    let all = summary.runs.len();
+    let runs = match not_made(summary) {
+        0 => counted(all, "run"),
+        missing => format!("{} of {}", all - missing, counted(all, "run")),
+    };
     let mut words = vec![study.name.clone(), runs];
     words.push(summary.began_at.chars().take(10).collect());
     if let Some(end) = summary.ends.first() {
@@ -190,6 +195,10 @@ fn opening(page: &mut Html, execution: &Findings, first: Option<&Picture>) {
     let single = execution.single();
     let blocks = match &single {
         Some(single) => {
+            if single.first.conditions.direction == Direction::Both {
+                sentence.truncate(sentence.trim_end_matches('.').len());
+                sentence += " forward.";
+            }
             sentence += &format!(" Bottleneck: {}.", limiter_of(single.limiter));
             one_cell(execution, single, false)
         }

@@ -7,6 +7,7 @@ use bitcost_analysis::metrics::metric;
 use bitcost_analysis::summary::{Summary, shown_metrics};
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::units::counted;
+use indexmap::IndexSet;
 
 use super::writer::Html;
 use crate::block::Block;
@@ -71,11 +72,17 @@ pub(crate) fn losses(page: &mut Html, execution: &Findings) {
         let mut signs = SIGNS.iter().filter_map(|name| row.value(metric(name)?));
         row.is_used() && signs.any(|value| value > 0.0)
     };
-    let marked = execution.summary.runs.iter().filter(|row| is_marked(row));
+    // Of runs that were imported there are figures alone.
+    let runs = execution.summary.runs.iter();
+    let marked = runs.filter(|row| is_marked(row) && !execution.summary.is_imported);
     let marked: Vec<u32> = marked.map(|row| row.run).collect();
     if !marked.is_empty() {
         let first = &marked[..marked.len().min(LOSSES)];
-        page.fold("Losses", &counted(marked.len(), "run"), |page| {
+        let mut words = counted(marked.len(), "run");
+        if marked.len() > LOSSES {
+            words += &format!(", of which the first {LOSSES} are shown");
+        }
+        page.fold("Losses", &words, |page| {
             execution.each_run(|row| first.contains(&row.run), &mut |row, _, view| {
                 page.blocks(&[Block::Heading(format!("Run {}", row.run + 1))])
                     .blocks(&losses_of(view));
@@ -103,12 +110,8 @@ pub(crate) fn hosts(page: &mut Html, summary: &Summary) {
     let header = std::iter::once("host".to_owned()).chain(ends.iter().map(place));
     let facts: Vec<_> = ends.iter().map(|end| end.host.facts()).collect();
     let names = facts.iter().flatten().map(|(name, _)| name);
-    let mut shown: Vec<&String> = Vec::new();
-    for name in names.filter(|name| !DETAILS.iter().any(|detail| name.starts_with(detail))) {
-        if !shown.contains(&name) {
-            shown.push(name);
-        }
-    }
+    let names = names.filter(|name| !DETAILS.iter().any(|detail| name.starts_with(detail)));
+    let shown: IndexSet<&String> = names.collect();
     let value = |facts: &Vec<(String, String)>, name: &String| {
         let found = facts.iter().find(|(known, _)| known == name);
         found.map_or("not known".to_owned(), |(_, value)| value.clone())

@@ -18,11 +18,12 @@ use crate::document::value;
 use crate::export::{ExportError, Form, Input};
 use direction::{FIRST_SOCKET, Way, client_and_server, is_reverse, ways, with};
 
-pub(crate) const FORM: Form = Form::new(
-    "iperf3",
-    "JSON as iperf3 prints it, of an execution with one run",
+pub(crate) const FORM: Form = Form {
+    name: "iperf3",
+    help: "JSON as iperf3 prints it, of an execution with one run",
+    holds_caveats: false,
     export,
-);
+};
 
 fn export(input: &Input) -> Result<String, ExportError> {
     let [execution] = input.executions else {

@@ -6,13 +6,16 @@ mod seconds;
 
 use std::time::Duration;
 
+use bitcost_analysis::statistics::Interval;
+use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::harmless;
 use bitcost_model::plan::Plan;
-use bitcost_model::record::EndpointRecord;
-use bitcost_model::units::{bits_per_second, counted, plain, show_duration};
+use bitcost_model::record::{Counts, EndpointRecord};
+use bitcost_model::units::{bits_per_second, counted, show_duration};
 
 use crate::experiment::search_sentence;
+use crate::number;
 
 pub use say::{held, say, say_whole};
 pub use seconds::Seconds;
@@ -37,7 +40,7 @@ impl View {
                 sender,
                 receiver,
                 ..
-            } => self.made(*run, &rate(sender, receiver)),
+            } => self.made(*run, &self.rate(*run, sender, receiver)),
             Event::RunFailed { run, reason, .. } => {
                 self.made(*run, &format!("no result: {}", harmless(reason)));
             }
@@ -83,6 +86,18 @@ impl View {
         say(&format!("run {} of {all}{cell} · {outcome}{left}", run + 1));
     }
 
+    fn rate(&self, run: u32, sender: &EndpointRecord, receiver: &EndpointRecord) -> String {
+        let cell = self.plan.as_ref().and_then(|plan| plan.cell_of(run));
+        // Bytes of a UDP receiver are counted by the sender's phases, so they belong to the sender's window.
+        let window = match receiver.sequence {
+            Some(_) => sender,
+            None => receiver,
+        };
+        let counts = &receiver.counts.measured;
+        let conditions = cell.map(|cell| &cell.conditions);
+        rate_of(conditions, counts, window.window_seconds())
+    }
+
     /// Leaves a run out of the time that is left.
     pub fn skip(&mut self, run: u32) {
         let Some(plan) = &self.plan else { return };
@@ -97,22 +112,13 @@ pub fn time_of_day() -> String {
     jiff::ZonedDateTime::now().strftime("%H:%M:%S").to_string()
 }
 
-fn rate(sender: &EndpointRecord, receiver: &EndpointRecord) -> String {
-    // Bytes of a UDP receiver are counted by the sender's phases, so they belong to the sender's window.
-    let window = match receiver.sequence {
-        Some(_) => sender,
-        None => receiver,
-    };
-    let bytes = receiver.counts.measured.bytes;
-    show_rate(bits_per_second(bytes, window.window_seconds()))
-}
-
-/// `8.24 Gbit/s`, `912 Mbit/s`, in units of 10^3.
-pub(crate) fn show_rate(bits_per_second: f64) -> String {
-    let (scale, unit) = match bits_per_second {
-        rate if rate >= 1e9 => (1e9, "Gbit/s"),
-        rate if rate >= 1e6 => (1e6, "Mbit/s"),
-        _ => (1e3, "kbit/s"),
-    };
-    format!("{} {unit}", plain(bits_per_second / scale))
+/// `8.24 Gbit/s`, of requests `54321 tr/s`: what was counted in this time.
+fn rate_of(conditions: Option<&Conditions>, counts: &Counts, seconds: f64) -> String {
+    match conditions.is_some_and(|of| of.workload.is_transactional()) {
+        true => format!("{:.0} tr/s", counts.messages as f64 / seconds),
+        false => {
+            let mbps = bits_per_second(counts.bytes, seconds) / 1e6;
+            number::throughput(&Interval::alone(mbps))
+        }
+    }
 }

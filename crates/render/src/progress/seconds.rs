@@ -5,9 +5,9 @@ use bitcost_analysis::metrics::{PartRun, parts};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
-use bitcost_model::units::{KIB, bits_per_second};
+use bitcost_model::units::KIB;
 
-use crate::progress::show_rate;
+use crate::progress::rate_of;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -101,10 +101,7 @@ impl Seconds {
         let line = |part: &PartRun| {
             let rate = |end: &EndpointRecord| {
                 let (counts, seconds) = (&end.counts.measured, end.window_seconds());
-                match part.conditions.workload.is_transactional() {
-                    true => format!("{:.0} tr/s", counts.messages as f64 / seconds),
-                    false => show_rate(bits_per_second(counts.bytes, seconds)),
-                }
+                rate_of(Some(&part.conditions), counts, seconds)
             };
             let (name, tcp) = match parts.len() {
                 1 => (String::new(), tcp(&part.sender.samples)),

@@ -236,7 +236,10 @@ fn changes_are_those_at_equal_distance_of_the_cpus() {
             .any(|of| of.contains("machine differed"))
     };
     assert!(!differs(&far), "{:?}", far.run_remarks);
-    assert_counts(&judged(&at_distances(100, 0.9)), &[(Verdict::Worse, 4)]);
+    let worse = judged(&at_distances(100, 0.9));
+    assert_counts(&worse, &[(Verdict::Worse, 4)]);
+    let says_so = |found| printed(&comparison(found, false), USUAL).contains("adjusted");
+    assert_eq!([&worse, &far].map(says_so), [true, false]);
     let governed = on_host(at_distances(100, 1.0), |host| {
         host.governor = Some("powersave".into());
     });
@@ -290,7 +293,11 @@ fn what_the_new_side_lacks_is_missing() {
     assert_eq!(json["judged_together"], 2);
     assert_snapshot!(pretty(&json["cells"][0]["changes"][0]));
     let found = compared(("without", &without_udp), ("whole", &whole), &metrics);
-    assert_counts(&found, &[(Verdict::Missing, 0), (Verdict::CannotTell, 4)]);
+    let counts = [Verdict::Missing, Verdict::CannotTell, Verdict::New];
+    assert_counts(
+        &found,
+        &counts.map(|of| (of, 4 * usize::from(of == Verdict::New))),
+    );
 }
 
 /// Every UDP run loses the share that `lost_pct` gives for its block.

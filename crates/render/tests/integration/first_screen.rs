@@ -1,6 +1,7 @@
 //! What a first screen says of figures that are missing, weak or left out.
 
 use bitcost_analysis::metrics::attribute;
+use bitcost_model::conditions::Workload;
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
 use bitcost_render::answer::study_answer;
 use bitcost_render::one_run::test_answer;
@@ -83,6 +84,30 @@ fn a_missing_cost_has_the_reason_of_its_attribution() {
     let of_test = printed(&of_test, NARROW);
     let cost = labelled(&of_test, "cost");
     assert_eq!(cost, [format!("not known: {reason}")], "{of_test}");
+}
+
+#[test]
+fn lost_datagrams_have_a_line_where_no_counter_was_read() {
+    let conditions = Conditions {
+        workload: Workload::UdpStream,
+        ..Conditions::default()
+    };
+    let sequence = Sequence {
+        total_lost: 12,
+        ..Sequence::default()
+    };
+    let (sender, receiver) = (
+        EndpointRecord::default(),
+        EndpointRecord {
+            role: Role::Receiver,
+            sequence: Some(sequence),
+            ..EndpointRecord::default()
+        },
+    );
+    let run = view(&sender, &receiver, &conditions, true);
+    let answer = printed(&test_answer(&run, "h1 to h2", None, None), NARROW);
+    let why = "12 datagrams lost with warm-up and cooldown; where is not known: the counters around the whole traffic are not in this log";
+    assert_eq!(labelled(&answer, "losses"), [why], "{answer}");
 }
 
 #[test]

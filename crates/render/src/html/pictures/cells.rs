@@ -117,9 +117,10 @@ fn columns(
         let words = cells.iter().map(|cell| shown(throughput(cell)));
         columns.push((format!("throughput, {}", metric.unit), words.collect()));
     }
-    let explained = &execution.explanation.cells;
     let of = |cell: &&CellSummary| {
-        let cell = explained.iter().find(|known| known.name == cell.name());
+        let mut all = execution.summary.cells.iter();
+        let at = all.position(|one| std::ptr::eq(one, *cell));
+        let cell = at.and_then(|at| execution.limiter_of(at));
         cell.and_then(ExplainedCell::limiter_words)
             .unwrap_or_default()
     };

@@ -1,8 +1,9 @@
 //! One run of each cell over time: throughput at both endpoints, retransmitted segments, window, round-trip time.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::findings::Findings;
+use bitcost_analysis::findings::{Findings, Single};
 use bitcost_analysis::frame::{Stretch, stretches};
+use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 use bitcost_study::Scale;
 
@@ -67,12 +68,17 @@ pub(super) fn draw(execution: &Findings) -> Vec<Picture> {
     let found = stretches(&*execution.events, false, |run| {
         runs.iter().any(|(_, wanted, _)| *wanted == run)
     });
+    let is_both = |of: &Single| of.first.conditions.direction == Direction::Both;
+    let way = match execution.single().as_ref().is_some_and(is_both) {
+        true => ", forward",
+        false => "",
+    };
     let of = |(cell, run, count): &(String, u32, usize)| {
         let caption = match count {
             1 => "A point per stretch between two samples.",
             _ => NEAREST,
         };
-        let picture = of_run(&format!("{cell}, run {}.", run + 1), found.get(run)?)?;
+        let picture = of_run(&format!("{cell}, run {}{way}.", run + 1), found.get(run)?)?;
         Some(Picture {
             caption: caption.to_owned(),
             ..picture
