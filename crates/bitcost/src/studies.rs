@@ -10,34 +10,20 @@ use bitcost_study::mesh::{MeshFiles, with_hosts};
 use bitcost_study::topology::LabFile;
 
 use crate::failure::Failure;
+use crate::output;
+
+macro_rules! embedded {
+    ($($name:literal)+) => {
+        &[$(($name, include_str!(concat!("../studies/", $name, ".toml")))),+]
+    };
+}
 
 /// Name and text of every embedded study.
-pub const EMBEDDED: &[(&str, &str)] = &[
-    (
-        "not-all-mbits",
-        include_str!("../studies/not-all-mbits.toml"),
-    ),
-    (
-        "packets-per-second",
-        include_str!("../studies/packets-per-second.toml"),
-    ),
-    (
-        "constant-rate",
-        include_str!("../studies/constant-rate.toml"),
-    ),
-    ("offload-lab", include_str!("../studies/offload-lab.toml")),
-    (
-        "offload-lab-counted",
-        include_str!("../studies/offload-lab-counted.toml"),
-    ),
-    ("lab15", include_str!("../studies/lab15.toml")),
-    ("backpressure", include_str!("../studies/backpressure.toml")),
-    (
-        "backpressure-wire",
-        include_str!("../studies/backpressure-wire.toml"),
-    ),
-    ("moderation", include_str!("../studies/moderation.toml")),
-];
+pub const EMBEDDED: &[(&str, &str)] = embedded! {
+    "not-all-mbits" "packets-per-second" "constant-rate"
+    "offload-lab" "offload-lab-counted" "lab15"
+    "backpressure" "backpressure-wire" "moderation"
+};
 
 /// The study that the user names: one of the embedded ones, or a file; with these hosts of its
 /// mesh, a line each, instead of those that it names.
@@ -80,7 +66,10 @@ pub fn find(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
         false => text,
     };
     // So is its lab file.
-    let lab = |lab: &str| labs::file_text(&folder.join(lab)).map_err(|error| error.to_string());
+    let lab = |lab: &str| {
+        let text = labs::file_text(&folder.join(lab), output::say);
+        text.map_err(|error| error.to_string())
+    };
     parse(name, &text, Some(&lab))
 }
 

@@ -50,15 +50,24 @@ fn read_lab(name: &str, file: &str, text: &str) -> Result<NamedLab, ExecuteError
     })
 }
 
+/// Says with `say` what was not imported as it is in the file.
+pub fn warn(warnings: &[String], say: fn(&str)) {
+    warnings
+        .iter()
+        .for_each(|warning| say(&format!("warning: {warning}")));
+}
+
 /// The text of the lab file that a study names, as a lab file of bitcost; `path` is where it is.
-pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
+pub fn file_text(path: &Path, say: fn(&str)) -> Result<String, ExecuteError> {
     let shown = path.display();
     let text = files::text(path)
         .map_err(|error| ExecuteError::Usage(format!("cannot read the lab {shown}: {error}")))?;
     if path.extension().is_none_or(|ending| ending != "mn") {
         return Ok(text);
     }
-    Ok(to_toml(&imported(&shown.to_string(), &text)?.topology))
+    let lab = imported(&shown.to_string(), &text)?;
+    warn(&lab.warnings, say);
+    Ok(to_toml(&lab.topology))
 }
 
 fn imported(name: &str, text: &str) -> Result<Imported, ExecuteError> {
@@ -67,9 +76,11 @@ fn imported(name: &str, text: &str) -> Result<Imported, ExecuteError> {
 }
 
 /// The lab of `bitcost test`, with the MTU of all its links changed if the user requests one.
-pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError> {
+pub fn spec(name: &str, mtu_bytes: Option<u32>, say: fn(&str)) -> Result<LabSpec, ExecuteError> {
     let usage = |why: String| ExecuteError::Usage(format!("{name}: {why}"));
-    let mut topology = find(name)?.lab.topology;
+    let lab = find(name)?.lab;
+    warn(&lab.warnings, say);
+    let mut topology = lab.topology;
     if let Some(mtu_bytes) = mtu_bytes {
         topology
             .links

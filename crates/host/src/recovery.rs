@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_model::Unavailable;
 use bitcost_sys::namespace::network_cookie;
+use serde::Serialize;
 
 use crate::change::{Change, Outcome, order, restore};
 use crate::journal::{
@@ -14,11 +15,13 @@ use crate::knob::Scope;
 use crate::knob_named;
 
 /// A journal in the folder of journals.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Found {
     pub path: PathBuf,
     /// Whether a living process holds it.
+    #[serde(rename = "held")]
     pub is_held: bool,
+    #[serde(flatten)]
     pub contents: Contents,
 }
 

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::cpu_list::show_cpu_list;
 use bitcost_model::host_settings::{Flavour, Stress};
-use bitcost_sys::thread::{allowed_cpus, cpu_time_ns, pin_to, thread_id};
+use bitcost_sys::clock::thread_cpu_ns;
+use bitcost_sys::thread::{allowed_cpus, pin_to};
 
 use crate::HostError;
 
@@ -117,15 +118,13 @@ impl Drop for Stressed {
 }
 
 fn work(spec: &Stress, stop: &AtomicBool) -> Worked {
-    let thread = thread_id();
-    let cpu_ns = || cpu_time_ns(thread).unwrap_or(0);
-    let (began, cpu_before) = (Instant::now(), cpu_ns());
+    let (began, cpu_before) = (Instant::now(), thread_cpu_ns());
     let mut step = step_of(spec.flavour);
     let mut forgiven_ns = 0;
     while !stop.load(Ordering::Relaxed) && began.elapsed() < LIMIT {
         let passed_ns = (began.elapsed() + PERIOD).as_nanos() as u64;
         let due_ns = (passed_ns * u64::from(spec.load_percent) / 100).saturating_sub(forgiven_ns);
-        let done_ns = cpu_ns() - cpu_before;
+        let done_ns = thread_cpu_ns() - cpu_before;
         if done_ns < due_ns {
             let period_ns = PERIOD.as_nanos() as u64;
             forgiven_ns += (due_ns - done_ns).saturating_sub(2 * period_ns);
@@ -135,7 +134,7 @@ fn work(spec: &Stress, stop: &AtomicBool) -> Worked {
         }
     }
     Worked {
-        cpu_ns: cpu_ns() - cpu_before,
+        cpu_ns: thread_cpu_ns() - cpu_before,
         elapsed_ns: began.elapsed().as_nanos() as u64,
     }
 }

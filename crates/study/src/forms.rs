@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use toml_edit::Value;
 
+use crate::check::Levels;
 use crate::limits::BLOCKS;
 use crate::mesh::Pattern;
 use crate::settings;
@@ -191,6 +192,12 @@ impl<T> OfFactors<T> {
     pub fn map<U>(self, of: impl Fn(T) -> U) -> Vec<(String, U)> {
         let own = self.0.into_iter();
         own.map(|(factor, levels)| (factor, of(levels))).collect()
+    }
+}
+
+impl OfFactors<Level> {
+    pub fn levels(self) -> Levels {
+        self.map(|level| level.0)
     }
 }
 

@@ -242,6 +242,11 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The label of a level that is a value.
+    pub fn label(&self) -> Option<Label> {
+        label(self.value()?)
+    }
+
     pub fn text(&self) -> Option<&'a str> {
         self.value()?.as_str()
     }
@@ -319,7 +324,7 @@ impl<'a> Node<'a> {
                 true => entry.elements(),
                 false => vec![entry.clone()],
             };
-            let mut labels = levels.iter().filter_map(|level| label(level.value()?));
+            let mut labels = levels.iter().filter_map(Node::label);
             labels.try_for_each(|label| entry.level(factor, &label))
         })
     }

@@ -7,7 +7,6 @@ pub mod hosts;
 pub mod judging;
 pub mod order;
 pub mod place;
-pub mod profile;
 pub mod repeats;
 pub mod run;
 pub mod settings;

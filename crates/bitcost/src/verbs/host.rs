@@ -62,25 +62,11 @@ fn document() -> Result<Value, Failure> {
         let of_knob = settings.entry(knob.name()).or_insert_with(|| json!({}));
         of_knob[subject] = json!(values);
     }
-    let journals = journals()?.into_iter().map(|found| {
-        let Found {
-            path,
-            is_held,
-            contents,
-        } = found;
-        json!({
-            "path": path,
-            "held": is_held,
-            "header": contents.header,
-            "pending": contents.pending,
-            "unread": contents.unread,
-        })
-    });
     Ok(json!({
         "cpus": cores::of_this_host(),
         "cards": hardware::cards(),
         "settings": settings,
-        "journals": journals.collect::<Vec<_>>(),
+        "journals": journals()?,
     }))
 }
 

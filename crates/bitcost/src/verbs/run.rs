@@ -16,7 +16,6 @@ use crate::options::against;
 use crate::options::judging::Judging;
 use crate::options::order::{Order, new_seed};
 use crate::options::place::Place;
-use crate::options::profile::ProfileOptions;
 use crate::options::slow::refuse_slow;
 use crate::outcome::{check, say_answer};
 use crate::output;
@@ -34,8 +33,10 @@ pub struct Arguments {
     judging: Judging,
     #[command(flatten)]
     order: Order,
-    #[command(flatten)]
-    profile: ProfileOptions,
+    /// Repeat each run while the CPUs are sampled, and show in which parts of the kernel CPU time
+    /// is spent. Needs root on the hosts; other figures are of the runs without sampling
+    #[arg(long)]
+    profile: bool,
     /// Parent of the folder that is created for the execution
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
@@ -113,7 +114,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let study = arguments.against.apply(study)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
-    arguments.profile.apply(&mut study);
+    study.is_profiled |= arguments.profile;
     study.check_mesh(lengths)?;
     let destination = arguments.place.destination(&mut study, cluster)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;

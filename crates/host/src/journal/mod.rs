@@ -61,7 +61,7 @@ pub enum Entry {
     Settled(u32),
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Contents {
     /// Its header; `None` when it is damaged.
     pub header: Option<Header>,
@@ -72,6 +72,7 @@ pub struct Contents {
     /// Whether it is damaged or of another format, so that settings may be changed that this
     /// program does not know of. (A line that was cut off was never acknowledged, and so nothing
     /// was changed after it.)
+    #[serde(skip)]
     pub hides_changes: bool,
 }
 

@@ -3,7 +3,7 @@
 
 use bitcost_sys::netlink::{Link, Rtnl};
 
-use super::facts::{Records, Snapshot, name, parts, unknown};
+use super::facts::{Records, Snapshot, parts, unknown};
 use crate::HostError;
 
 pub const WORD: &str = "link";
@@ -57,19 +57,11 @@ fn reached(first: Link, others: Vec<Link>) -> Vec<Link> {
 /// MTU and flags of each link.
 pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
     for link in links {
-        snapshot.facts.extend(facts(link));
+        let flags = format!("{:#x}", link.flags & ASKED_FLAGS);
+        snapshot.add(WORD, &link.name, MTU, link.mtu_bytes.to_string());
+        snapshot.add(WORD, &link.name, FLAGS, flags);
     }
     Ok(())
-}
-
-fn facts(link: &Link) -> [(String, String); 2] {
-    [
-        (name(WORD, &link.name, MTU), link.mtu_bytes.to_string()),
-        (
-            name(WORD, &link.name, FLAGS),
-            format!("{:#x}", link.flags & ASKED_FLAGS),
-        ),
-    ]
 }
 
 pub fn restore(name: &str, value: &str, _records: &Records) -> Result<(), HostError> {

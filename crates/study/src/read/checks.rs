@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::levels::levels;
 use crate::check::{Check, Claim, Figure, FigureKind, Levels};
 use crate::tables::{Cell, CheckTable, ClaimTable};
 use crate::toml::Node;
@@ -46,7 +45,7 @@ fn bounds(node: &Node, claim: &ClaimTable) -> Option<(Option<f64>, Option<f64>)>
 
 fn figure(node: &Node, claim: ClaimTable) -> Option<Figure> {
     let (kind, sides) = match (claim.value, claim.ratio, claim.difference) {
-        (Some(of), None, None) => (FigureKind::Value, vec![levels(of)]),
+        (Some(of), None, None) => (FigureKind::Value, vec![of.levels()]),
         (None, Some(sides), None) => (FigureKind::Ratio, two(&node.at("ratio"), sides)?),
         (None, None, Some(sides)) => (FigureKind::Difference, two(&node.at("difference"), sides)?),
         _ => return node.error("a claim has one of `value`, `ratio` and `difference`"),
@@ -56,7 +55,7 @@ fn figure(node: &Node, claim: ClaimTable) -> Option<Figure> {
 
 /// Both sides name the same factors, so that every other factor can be matched.
 fn two(place: &Node, sides: [Cell; 2]) -> Option<Vec<Levels>> {
-    let [of, to] = sides.map(levels);
+    let [of, to] = sides.map(Cell::levels);
     let names = |levels: &Levels| {
         let names = levels.iter().map(|(factor, _)| factor.clone());
         names.collect::<BTreeSet<_>>()

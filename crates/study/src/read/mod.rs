@@ -1,7 +1,6 @@
 //! From a study file's text to a [`Study`], with the place of each error.
 
 mod checks;
-mod levels;
 mod mesh;
 mod possible;
 mod run;
@@ -23,7 +22,6 @@ use crate::settings;
 use crate::tables::{FactorTable, LevelLists, StudyTable};
 use crate::toml::{Node, Source};
 use crate::topology::{self, LabFile, USUAL};
-use levels::label;
 use possible::{Cells, fits, workload};
 use run::run;
 use shown::shown;
@@ -241,8 +239,8 @@ fn factors(top: &Node, base: &Conditions) -> Vec<Factor> {
 fn labels(levels: &Node) -> Vec<Level> {
     let levels = levels.elements().into_iter();
     let labels = levels.filter_map(|level| match level.table() {
-        Some(_) => label(&level.get("label")?),
-        None => label(&level),
+        Some(_) => level.get("label")?.label(),
+        None => level.label(),
     });
     labels.map(Level::named).collect()
 }
@@ -295,7 +293,7 @@ fn levels(list: &Node, factor: &str, base: &Conditions) -> Option<Vec<Level>> {
 fn level(node: &Node, factor: &str, base: &Conditions) -> Option<Level> {
     let mut about = None;
     let (label, settings) = if node.table().is_some() {
-        let Some(label) = node.get("label").and_then(|node| label(&node)) else {
+        let Some(label) = node.get("label").and_then(|node| node.label()) else {
             return node.error(format!(
                 "a level of factor `{factor}` has no label; allowed: {{ label = \"…\", setting = value, … }}"
             ));
@@ -312,7 +310,7 @@ fn level(node: &Node, factor: &str, base: &Conditions) -> Option<Level> {
             settings.filter_map(|entry| Some((entry.key.to_owned(), entry.value()?.clone())));
         (label, settings.collect())
     } else {
-        let (Some(label), Some(value)) = (label(node), node.value()) else {
+        let (Some(label), Some(value)) = (node.label(), node.value()) else {
             return node.error(format!(
                 "a level of factor `{factor}` is {}; allowed: a whole number, a string, true or false, or a table",
                 node.shown()

@@ -5,7 +5,6 @@ use bitcost_model::harmless;
 use bitcost_model::near::near_or_all;
 use bitcost_model::study::Cell;
 
-use super::levels::levels;
 use crate::answer::{FIGURES_MOST, Place, SENTENCES_MOST, Sentence, Word};
 use crate::check::Levels;
 use crate::definition::Study;
@@ -43,7 +42,7 @@ fn sentence(node: &Node, study: &Study) -> Option<Option<Sentence>> {
         let allowed = "the name of a metric, or a list of those whose sum is meant";
         return node.at("metric").not_allowed(allowed);
     }
-    let (of, to) = (levels(table.of), table.to.map(levels));
+    let (of, to) = (table.of.levels(), table.to.map(|to| to.levels()));
     for (key, levels) in [("of", Some(&of)), ("to", to.as_ref())] {
         let Some(levels) = levels else { continue };
         if !is_whole(&node.at(key), levels, study)? {

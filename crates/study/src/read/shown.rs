@@ -3,7 +3,6 @@
 use bitcost_model::study::Label;
 
 use super::checks::checks;
-use super::levels::label;
 use super::sentence::sentences;
 use crate::definition::{Compared, Expect, ExpectedCell, Factor, Study, TableSpec};
 use crate::forms::Number;
@@ -124,7 +123,7 @@ fn expected_cell(node: &Node, factors: &[Factor]) -> Option<ExpectedCell> {
     for entry in node.entries() {
         let key = entry.key.to_owned();
         if let Some(factor) = factors.iter().find(|factor| factor.name == key) {
-            let label = label(&entry).unwrap_or_else(|| Label::Text(entry.shown()));
+            let label = entry.label().unwrap_or_else(|| Label::Text(entry.shown()));
             entry.level(factor, &label)?;
             cell.levels.push((key, label));
         } else {

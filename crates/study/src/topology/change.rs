@@ -40,8 +40,11 @@ pub fn changes(
             }
             (Some((device, _)), None) if !is_complete => return Err(nothing_for(device)),
             (_, None) => {
-                let now = topology.named_end(word)?.egress.clone();
-                changed.push((word.clone(), now));
+                let again = match changed.iter().position(|(device, _)| device == word) {
+                    Some(at) => changed.remove(at),
+                    None => (word.clone(), topology.named_end(word)?.egress.clone()),
+                };
+                changed.push(again);
                 is_complete = false;
                 continue;
             }
@@ -73,7 +76,7 @@ fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Re
     };
     match value {
         CLEAR => (row.copy)(shaping, built),
-        _ if row.is_off(value) => (row.copy)(shaping, &Shaping::default()),
+        _ if value == row.off => (row.copy)(shaping, &Shaping::default()),
         _ => {
             return row
                 .read(shaping, value, &format!("{value:?}"))
@@ -131,5 +134,7 @@ mod tests {
             (again[0].1.delay_us, again[0].1.queue_limit),
             (20_000, Some(QueueLimit::Packets(1000)))
         );
+        let twice = changed("s1-eth2 delay=5ms s1-eth2 loss=0.1%").unwrap();
+        assert_eq!(twice, both[..1]);
     }
 }

@@ -19,8 +19,8 @@ pub struct Row {
     pub name: &'static str,
     allowed: &'static str,
     about: &'static str,
-    /// The text that is as good as the key's absence; empty where there is none.
-    off: &'static str,
+    /// The text that turns it off where a lab is changed.
+    pub off: &'static str,
     set: fn(&mut Shaping, &str) -> Option<()>,
     pub copy: fn(&mut Shaping, &Shaping),
     /// The value as text that reads back; absent where it is the default.
@@ -64,7 +64,7 @@ pub const ROWS: &[Row] = rows! {
     "duplicate" duplicate_ppm SHARE "0", share, show_share,
         "Share of packets that are sent twice (default: none).";
     "queue_limit" queue_limit LIMIT "none", |text| limit(text).map(Some), |room: Option<QueueLimit>| room.map_or(String::new(), show_limit),
-        "Maximum queue length, delayed packets included (default: 1000 packets where packets are delayed).";
+        "Maximum queue length, delayed packets included (default: with a rate, the bytes of delay, jitter and 50 ms at that rate, at least 128 KiB; otherwise no limit).";
 };
 
 impl Row {
@@ -85,11 +85,6 @@ impl Row {
             return Err(Invalid(message));
         }
         (self.set)(shaping, text).ok_or_else(|| Invalid(format!("is {shown}; allowed: {allowed}")))
-    }
-
-    /// Whether the text turns it off where a lab is changed.
-    pub fn is_off(&self, text: &str) -> bool {
-        !self.off.is_empty() && text == self.off
     }
 }
 

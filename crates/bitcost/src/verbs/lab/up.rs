@@ -72,9 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let NamedLab { name, lab } = labs::find(&arguments.lab)?;
     let mut topology = lab.topology;
     bitcost_execute::check_restored()?;
-    lab.warnings
-        .iter()
-        .for_each(|warning| output::say(&format!("warning: {warning}")));
+    labs::warn(&lab.warnings, output::say);
     let emulate = arguments.emulated(&topology)?;
     if arguments.bare {
         topology

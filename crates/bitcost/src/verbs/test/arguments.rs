@@ -14,7 +14,6 @@ use crate::options::against::Held;
 use crate::options::gates::Gates;
 use crate::options::hosts::HostOptions;
 use crate::options::judging::Judging;
-use crate::options::profile::ProfileOptions;
 use crate::options::repeats::Repeats;
 use crate::options::run::RunOptions;
 
@@ -105,8 +104,10 @@ pub struct Arguments {
     pub budget: Option<Duration>,
     #[command(flatten)]
     pub repeats: Repeats,
-    #[command(flatten)]
-    pub profile: ProfileOptions,
+    /// Repeat each run while the CPUs are sampled, and show in which parts of the kernel CPU time
+    /// is spent. Needs root on the hosts; other figures are of the runs without sampling
+    #[arg(long)]
+    pub profile: bool,
     /// Parent of the folder that is created for the log of the test
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     pub out: PathBuf,

@@ -38,11 +38,11 @@ impl Test<'_> {
             (Destination::Hosts(_), _) => (None, arguments.mtu),
             (Destination::Lab, Some(lab)) => (Some(lab), arguments.mtu),
             (Destination::Lab, None) => {
-                let lab = labs::spec(arguments.topology(), arguments.mtu)?;
+                let lab = labs::spec(arguments.topology(), arguments.mtu, output::say)?;
                 match arguments.against.device_mtu() {
                     // Links that have room for the variant, and interfaces that do not use it.
                     Some(most) if most > lab.mtu_bytes => {
-                        let wider = labs::spec(arguments.topology(), Some(most))?;
+                        let wider = labs::spec(arguments.topology(), Some(most), |_| {})?;
                         (Some(wider), Some(lab.mtu_bytes))
                     }
                     _ => (Some(lab), None),
@@ -60,7 +60,7 @@ impl Test<'_> {
             until: until.as_ref(),
         };
         let mut study = single.study()?;
-        arguments.profile.apply(&mut study);
+        study.is_profiled |= arguments.profile;
         Ok(Test {
             arguments,
             destination,

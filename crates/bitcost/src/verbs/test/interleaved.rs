@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     look.check_test(true, &test.study.base)?;
     let mut study = arguments.against.apply(test.study.clone())?;
-    arguments.profile.apply(&mut study);
+    study.is_profiled |= arguments.profile;
     let blocks = Some(blocks(&study, arguments.budget.unwrap_or(BUDGET))?);
     let lengths = Lengths {
         blocks,
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         _ => look.print(from_ref(findings)),
     };
     if let (Err(_), Ok(findings)) = (&executed.ending, &findings)
-        && findings.first_run.is_some()
+        && findings.summary.has_used()
     {
         // What was measured, whatever ended it.
         let _ = print(findings);

@@ -56,16 +56,18 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     let (study, look) = (&test.study, &arguments.look);
     look.check_test(study.until.is_some(), &study.base)?;
     let is_improved = matches!(experiment, Some(Experiment::Improve(..)));
-    // What waits for the end of a panel is for standard error.
-    let is_text = look.is_for_people() && !arguments.live;
-    let mut lines = match is_improved {
-        true => Lines::silent(&stop),
-        false => Lines::new(is_text, look.verbose, stop.clone()),
+    let mut lines = Lines {
+        // What waits for the end of a panel is for standard error.
+        is_text: look.is_for_people() && !arguments.live,
+        is_verbose: look.verbose,
+        is_silent: is_improved,
+        is_stamped: arguments.timestamps,
+        stop: stop.clone(),
+        ..Lines::default()
     };
     if is_improved {
         output::say("step 0: the test as it is");
     }
-    lines.is_stamped = arguments.timestamps;
     let lengths = Lengths {
         blocks: study.until.as_ref().map(|until| until.max_blocks),
         ..Lengths::default()
@@ -83,13 +85,13 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     // A run of several is left out where it is stopped, and its log is kept.
     let has_begun = study.until.is_some() && has_measured(&findings);
     let is_empty = !is_improved && !lines.has_run && !has_begun;
-    if ending == Ending::Interrupted && is_empty && lines.printed.is_ok() {
+    if ending == Ending::Interrupted && is_empty && lines.unprinted.is_none() {
         opened::remove(&findings);
         output::say("the run was stopped before anything was measured");
         return Err(Failure::InterruptedUnlogged);
     }
-    let is_unprinted = lines.printed.is_err();
-    let printed = lines.printed.and_then(|()| print(&findings, look));
+    let is_unprinted = lines.unprinted.is_some();
+    let printed = lines.unprinted.map_or_else(|| print(&findings, look), Err);
     match has_measured(&findings) {
         true => say_log(folder.as_deref()),
         false => opened::remove(&findings),

@@ -21,44 +21,23 @@ use crate::output;
 const HANGING: usize = 9;
 
 /// Prints lines on standard output if the result is text, otherwise on standard error.
+#[derive(Default)]
 pub struct Lines {
-    is_text: bool,
-    is_verbose: bool,
-    is_silent: bool,
+    pub is_text: bool,
+    pub is_verbose: bool,
+    pub is_silent: bool,
     /// Whether a second has the time of day.
     pub is_stamped: bool,
-    stop: Arc<AtomicBool>,
-    plan: Option<Plan>,
-    seconds: Option<Seconds>,
+    /// Set when standard output cannot be written any more, which ends the run.
+    pub stop: Arc<AtomicBool>,
+    pub plan: Option<Plan>,
+    pub seconds: Option<Seconds>,
     pub has_run: bool,
-    /// Whether standard output took every line. If it did not, the run was stopped.
-    pub printed: Result<(), Failure>,
+    /// Why standard output did not take every line, which stopped the run.
+    pub unprinted: Option<Failure>,
 }
 
 impl Lines {
-    /// Creates the lines; `stop` is set when standard output cannot be written any more, and ends
-    /// the run.
-    pub fn new(is_text: bool, is_verbose: bool, stop: Arc<AtomicBool>) -> Lines {
-        Lines {
-            is_text,
-            is_verbose,
-            is_silent: false,
-            is_stamped: false,
-            stop,
-            plan: None,
-            seconds: None,
-            has_run: false,
-            printed: Ok(()),
-        }
-    }
-
-    pub fn silent(stop: &Arc<AtomicBool>) -> Lines {
-        Lines {
-            is_silent: true,
-            ..Lines::new(false, false, stop.clone())
-        }
-    }
-
     fn begin(&mut self, run: u32) {
         let cell = self.plan.as_ref().and_then(|plan| plan.cell_of(run));
         self.seconds = cell.map(|cell| Seconds::of(&cell.conditions));
@@ -69,10 +48,10 @@ impl Lines {
             output::say(line);
             return;
         }
-        if self.printed.is_ok() {
-            self.printed = output::folded(&format!("{line}\n"), HANGING);
+        if self.unprinted.is_none() {
+            self.unprinted = output::folded(&format!("{line}\n"), HANGING).err();
         }
-        if self.printed.is_err() {
+        if self.unprinted.is_some() {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
