@@ -105,6 +105,12 @@ impl Server {
         Ok(())
     }
 
+    /// Whether this process may bind to the port, as UDP streams do.
+    pub fn check_port(&self) -> io::Result<()> {
+        self.addresses()
+            .try_for_each(|address| udp::open(address).map(drop))
+    }
+
     /// Serves until it is to stop; then all tests end. No client is taken while an event is told.
     pub fn serve(mut self, mut tell: impl FnMut(SocketAddr, ClientEvent)) {
         while !self.shared.stop.load(Relaxed) {

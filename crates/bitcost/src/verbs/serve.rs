@@ -101,6 +101,7 @@ fn serve_iperf3(at: At, arguments: &Arguments, stop: &Arc<AtomicBool>) -> Result
     }
     // All that follows needs nothing but what is open.
     let confined = confine(Also::Traffic)?;
+    server.check_port().map_err(own::lacks_port)?;
     let mut log = Log::start()?;
     let place = |at: SocketAddr| format!("{} port {}", at.ip(), at.port());
     let places: Vec<String> = server.addresses().map(place).collect();

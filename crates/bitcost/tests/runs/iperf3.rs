@@ -182,7 +182,7 @@ fn rules_are_named() {
         (18, r#"{"sctp":true,"time":1}"#),
         (
             134,
-            r#"{"tcp":true,"time":1,"bandwidth":1000,"congestion":"no"}"#,
+            r#"{"tcp":true,"time":1,"bandwidth":1000,"congestion":"no\nbitcost: well"}"#,
         ),
         (
             141,
@@ -211,6 +211,7 @@ fn rules_are_named() {
             "--max-rate is 10000000 bit/s",
             "--max-flows is 2",
             "--max-clients is 1",
+            "congestion control `no bitcost: well`",
         ],
     );
 }

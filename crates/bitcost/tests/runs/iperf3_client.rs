@@ -176,7 +176,7 @@ fn impostor(answer: &'static [u8]) -> thread::JoinHandle<()> {
 fn what_is_no_server_is_named() {
     let options = format!("tcp -t 1 127.0.0.1:{PORT}");
     let (code, _, said) = bitcost(&options);
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("nothing listens there"), "{said}");
     for (answer, named) in [
         (&b"\xff"[..], "is busy with another client"),

@@ -20,7 +20,7 @@ use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::netlink::Rtnl;
 use bitcost_sys::process::{wait_any, wait_readable};
 
-use test::Test;
+use test::{Test, connect};
 
 /// Serves one controller until its input ends or the lease expires.
 pub fn serve(
@@ -131,8 +131,15 @@ impl<W: Write> Agent<W> {
             ToAgent::Observe { .. } => lacks("does not read connections of other programs"),
             ToAgent::Prepare(prepare) => {
                 self.test = None;
+                let control = match connect(server, &prepare) {
+                    Ok(control) => control,
+                    Err(reason) => {
+                        let cause = FailureCause::Unreached;
+                        return self.send(&FromAgent::Failed { reason, cause });
+                    }
+                };
                 let mut alive = || self.send(&FromAgent::Alive);
-                let opened = Test::open(server, *prepare, &mut alive);
+                let opened = Test::open(server, control, *prepare, &mut alive);
                 match opened {
                     Ok(test) => self.test.insert(test).listening(),
                     Err(reason) => return self.failed(reason),

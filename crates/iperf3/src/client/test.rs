@@ -15,7 +15,7 @@ use bitcost_traffic::iperf3::cookie;
 
 use super::record::record_of;
 use super::request::params;
-use crate::control::{Control, Lost, STEP, unexpected};
+use crate::control::{Control, Lost, SLICE, STEP, unexpected};
 use crate::protocol::{state, stream_id};
 use crate::results::{Results, StreamResult};
 
@@ -26,7 +26,7 @@ const CONNECT: Duration = Duration::from_secs(4);
 /// after the end of the test.
 const DRAIN: Duration = Duration::from_millis(300);
 
-/// How long a server is waited for to close a test that has ended, before which it refuses the next one.
+/// How long a server is waited for to close a test that has ended, before which it refuses or resets the next one.
 const CLOSES: Duration = Duration::from_secs(1);
 
 /// Tells the controller that this agent lives, while the server does not answer.
@@ -53,27 +53,37 @@ impl Drop for Test {
 
 impl Test {
     /// Asks the server for a test; the other endpoint may then connect.
-    pub fn open(server: SocketAddr, prepare: Prepare, alive: Alive) -> Result<Test, String> {
+    pub fn open(
+        server: SocketAddr,
+        control: Control,
+        prepare: Prepare,
+        alive: Alive,
+    ) -> Result<Test, String> {
         let first = prepare.parts.first().ok_or("a run without any part")?;
         // The direction of the first part of a test both ways is forward.
         let params = params(&Conditions {
             direction: direction(&prepare.parts),
             ..first.conditions.clone()
         })?;
-        let stream = TcpStream::connect_timeout(&server, CONNECT);
-        let control = stream.and_then(|stream| Control::new(stream, Arc::default()));
         let mut test = Test {
             server,
-            control: control.map_err(|error| unreachable(server, &error))?,
+            control,
             prepare,
             is_running: false,
             start: None,
             is_over: false,
         };
-        // A server that is busy may close the connection before it has read this; what it said
-        // before is still there.
-        let _ = test.control.send(&cookie(&test.prepare.token));
-        match test.next(alive).map_err(|why| test.no_server(&why))? {
+        let until = Instant::now() + CLOSES;
+        let mut first = test.next(alive);
+        while first.is_err()
+            && Instant::now() < until
+            && let Ok(again) = connect(server, &test.prepare)
+        {
+            std::thread::sleep(SLICE);
+            test.control = again;
+            first = test.next(alive);
+        }
+        match first.map_err(|why| test.no_server(&why))? {
             state::PARAM_EXCHANGE => {}
             state::ACCESS_DENIED => {
                 return Err(format!(
@@ -272,6 +282,16 @@ fn sent_of(record: &EndpointRecord) -> SentCounts {
     std::iter::once(of_part(record.role, &record.flows))
         .chain(background.map(|part| of_part(part.role, &part.flows)))
         .collect()
+}
+
+/// A new control connection; a server that cannot be reached is named.
+pub fn connect(server: SocketAddr, prepare: &Prepare) -> Result<Control, String> {
+    let stream = TcpStream::connect_timeout(&server, CONNECT);
+    let control = stream.and_then(|stream| Control::new(stream, Arc::default()));
+    let mut control = control.map_err(|error| unreachable(server, &error))?;
+    // A server that is busy may close the connection before it has read this; what it said before is still there.
+    let _ = control.send(&cookie(&prepare.token));
+    Ok(control)
 }
 
 fn unreachable(server: SocketAddr, error: &io::Error) -> String {

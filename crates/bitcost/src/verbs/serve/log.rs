@@ -8,8 +8,8 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use bitcost_model::client_event::ClientEvent;
-use bitcost_model::harmless;
 use bitcost_model::units::counted;
+use bitcost_service::message::clean_line;
 use bitcost_sys::process::wait_ready;
 use rustix::event::{PollFd, PollFlags};
 
@@ -67,7 +67,7 @@ impl Log {
             ClientEvent::Begins => return self.result(&format!("{from}: begins")),
             ClientEvent::Served(what) => {
                 self.served += 1;
-                return self.result(&format!("{from}: {}", harmless(&what)));
+                return self.result(&format!("{from}: {}", clean_line(&what)));
             }
             ClientEvent::Refused(why) => {
                 self.refused += 1;
@@ -88,7 +88,7 @@ impl Log {
         self.said += 1;
         match self.said > MOST_LINES {
             true => self.unsaid += 1,
-            false => self.message(&format!("bitcost: {from}: {}", harmless(&what))),
+            false => self.message(&format!("bitcost: {from}: {}", clean_line(&what))),
         }
     }
 

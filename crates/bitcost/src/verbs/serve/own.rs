@@ -130,7 +130,7 @@ fn of_this_program(words: &[&str]) -> Command {
 }
 
 /// A process without privileges cannot bind to the port, and agents would not either.
-fn lacks_port(error: std::io::Error) -> Failure {
+pub fn lacks_port(error: std::io::Error) -> Failure {
     Failure::Environment(format!(
         "cannot serve at this port without privileges, which a service gives up: {error}; choose another port, or allow it: `sysctl net.ipv4.ip_unprivileged_port_start=PORT`"
     ))
