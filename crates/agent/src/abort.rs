@@ -63,9 +63,15 @@ impl Abort {
 
     /// Bytes that the kernel has taken and has not sent, or whose receiver has not acknowledged them.
     pub fn queued_bytes(&self) -> u64 {
+        self.queued_bytes_of(|_| true)
+    }
+
+    /// The same of the parts for which this is true.
+    pub fn queued_bytes_of(&self, is_chosen: impl Fn(usize) -> bool) -> u64 {
         let queued = |held: &Held| bitcost_sys::socket::queued_bytes(&held.socket).unwrap_or(0);
         let sockets = self.sockets();
-        sockets.iter().map(|held| u64::from(queued(held))).sum()
+        let chosen = sockets.iter().filter(|held| is_chosen(held.part));
+        chosen.map(|held| u64::from(queued(held))).sum()
     }
 
     /// Whether nothing but the opening of its connections ever passed, although what came after it was sent again.

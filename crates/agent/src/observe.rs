@@ -135,11 +135,11 @@ impl Held {
                 return read;
             }
             next_ns = (next_ns + step_ns).min(end_ns);
-            sampler.begin();
+            sampler.looks.begin();
             while monotonic_ns() < next_ns {
                 let due_ns = next_ns.min(monotonic_ns() + LOOK_NS);
                 sleep_until(due_ns);
-                sampler.look(due_ns);
+                sampler.looks.look(due_ns);
             }
         }
     }

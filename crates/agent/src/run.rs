@@ -216,7 +216,8 @@ impl Endpoint {
         sampler.profiler = profiler;
         let speed = SpeedMeter::start(&self.prepare.cpus);
         let distance = self.distance();
-        let mut watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
+        let mut watched =
+            threads.watch(start, &self.prepare, sampler, &self.output, &self.abort)?;
         let core_to_core = distance.and_then(CoreToCoreMeter::finish);
         self.end_sending(threads, &watched)?;
         let foreign = self.foreign_since(before, peer_origin.as_ref(), &peers);
@@ -372,9 +373,6 @@ impl Endpoint {
             .enumerate()
             .map(|(part, left)| self.part(part, left, &sent))
             .collect();
-        if parts.is_empty() {
-            return Err("a run without any part".into());
-        }
         self.check_counts(&parts, &sent)?;
         let first = parts.remove(0);
         Ok(EndpointRecord {

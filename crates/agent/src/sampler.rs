@@ -17,7 +17,7 @@ const MANY: usize = 64;
 pub struct Sampler {
     sources: Vec<(Every, Source)>,
     is_many: bool,
-    looks: Looks,
+    pub looks: Looks,
     pub profiler: Option<Profiler>,
 }
 
@@ -98,16 +98,6 @@ impl Sampler {
             looks: Looks::default(),
             profiler: None,
         }
-    }
-
-    /// Looks at the threads from now on.
-    pub fn begin(&mut self) {
-        self.looks.begin();
-    }
-
-    /// Looks at a thread, after a wait until `due_ns`.
-    pub fn look(&mut self, due_ns: u64) {
-        self.looks.look(due_ns);
     }
 
     /// Reads every counter, at an edge of the window; `counts` are those of each part.

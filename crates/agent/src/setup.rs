@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::{Conditions, Pacing};
 use bitcost_model::confinement::Confinement;
 use bitcost_model::protocol::{Addresses, Part, Prepare};
@@ -17,6 +18,10 @@ const ARRIVAL_FLOW: Duration = Duration::from_millis(10);
 
 /// The time in which a flow must be opened: an endpoint that listens gives up earlier, because it knows more of the reason.
 const OPENING: Duration = Duration::from_secs(5);
+
+/// Of datagrams from this size on a socket's default send buffer holds no more than the 100 that fq keeps of a flow: of
+/// smaller ones it drops the rest, and nothing tells.
+const FQ_LEAST_BYTES: u32 = 1000;
 
 pub type Flows = Vec<Box<dyn Flow>>;
 
@@ -149,13 +154,14 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
     let (asked, is_datagram) = (conditions.pacing, conditions.workload.is_datagram());
     let has_fq = kinds.iter().any(|kind| kind == "fq");
     if asked == Pacing::Kernel && is_datagram && !has_fq {
-        return Err(Refusal::from(format!(
+        return Err(Refusal::from(Unavailable(format!(
             "pacing of UDP by the kernel needs the queueing discipline fq on {device}, which has {}; use --pacing sender",
             kinds.join(", ")
-        )));
+        ))));
     }
     if asked == Pacing::Auto {
-        conditions.pacing = match is_datagram && has_fq {
+        let is_kept = is_datagram && conditions.message_size_bytes >= FQ_LEAST_BYTES;
+        conditions.pacing = match is_kept && has_fq {
             true => Pacing::Kernel,
             false => Pacing::Sender,
         };

@@ -67,6 +67,8 @@ struct PartFlows {
     ended: Vec<Option<Box<dyn Flow>>>,
     /// The messages and bytes that differed from those before, and the time at which they were read.
     moved: ([u64; 2], Instant),
+    /// Bytes in the send queues when no call had returned.
+    queued: u64,
 }
 
 /// Why the traffic ends before its time.
@@ -98,6 +100,7 @@ impl<'a> Threads<'a> {
         let part = |flows: &Vec<Arc<Control>>| PartFlows {
             ended: flows.iter().map(|_| None).collect(),
             moved: ([0; 2], Instant::now()),
+            queued: 0,
         };
         Threads {
             events,
@@ -251,11 +254,15 @@ impl<'a> Threads<'a> {
         prepare: &Prepare,
         mut sampler: Sampler,
         output: &Output,
+        abort: &Abort,
     ) -> Result<Watched, Refusal> {
         let bounded = prepare
             .parts
             .first()
             .is_some_and(|part| part.conditions.is_bounded());
+        // Until now there were only connections to make.
+        let parts = self.parts.iter_mut();
+        parts.for_each(|part| part.moved.1 = Instant::now());
         self.wait_until(start.window_start_ns, bounded)?;
         if self.end.is_some() {
             return Err("stopped before the window".into());
@@ -263,17 +270,22 @@ impl<'a> Threads<'a> {
         sampler.profiler.as_mut().map_or(Ok(()), Profiler::begin)?;
         self.enter(Phase::Measured);
         let first = sampler.read(sums(self.controls));
-        let window_start_ns = first.at_ns;
+        let first_ns = first.at_ns;
+        // The first of many threads have moved data of a counted run since its start.
+        let window_start_ns = match bounded {
+            true => first_ns.min(start.window_start_ns),
+            false => first_ns,
+        };
         send_progress(output, first.clone());
         let mut readings = Readings::default();
         readings.push(first);
         for tick in 1.. {
-            let next_ns = window_start_ns + tick * INTERVAL_NS;
+            let next_ns = first_ns + tick * INTERVAL_NS;
             if next_ns >= start.window_end_ns || self.look_until(next_ns, bounded, &mut sampler)? {
                 break;
             }
             let read = sampler.read_between(sums(self.controls));
-            self.note_stall(prepare);
+            self.note_stall(prepare, abort);
             if tick % PROGRESS_EVERY == 0 {
                 send_progress(output, read.clone());
             }
@@ -344,13 +356,13 @@ impl<'a> Threads<'a> {
         sampler: &mut Sampler,
     ) -> Result<bool, Refusal> {
         // What was read meanwhile is no time in which it stood.
-        sampler.begin();
+        sampler.looks.begin();
         loop {
             let due_ns = at_ns.min(monotonic_ns() + LOOK_NS);
             if self.wait_until(due_ns, may_end)? {
                 return Ok(true);
             }
-            sampler.look(due_ns);
+            sampler.looks.look(due_ns);
             if due_ns == at_ns {
                 return Ok(false);
             }
@@ -371,8 +383,18 @@ impl<'a> Threads<'a> {
     }
 
     /// Has the window end where no data of some part has moved for as long as the run waits.
-    fn note_stall(&mut self, prepare: &Prepare) {
+    fn note_stall(&mut self, prepare: &Prepare, abort: &Abort) {
         self.has_moved();
+        for (index, (flows, part)) in self.parts.iter_mut().zip(&prepare.parts).enumerate() {
+            // A call with much data returns late. A queue of datagrams moves without a path, too.
+            let is_stream = part.conditions.workload.is_byte_stream();
+            if is_stream && flows.moved.1.elapsed() >= Duration::from_nanos(INTERVAL_NS) {
+                let queued = abort.queued_bytes_of(|of| of == index);
+                if queued != flows.queued {
+                    (flows.queued, flows.moved.1) = (queued, Instant::now());
+                }
+            }
+        }
         let parts = self.parts.iter().zip(&prepare.parts);
         let still = parts.map(|(flows, part)| (flows.moved.1.elapsed(), &part.conditions));
         let mut stalled = still.filter(|(still, of)| *still >= of.outage_timeout() + of.pause());

@@ -13,14 +13,14 @@ use bitcost_model::cpu_list::CPUS_MOST;
 use bitcost_sys::ethtool;
 use bitcost_sys::netlink::Ethtool;
 
-use crate::read::text;
+use crate::read::{numbers, text};
 use crate::source::{Source, Target, source};
 
 pub(crate) fn open(target: &Target) -> Option<Source> {
     let (device, card) = (target.device.clone(), of(&target.device)?);
     let is_known = counters::is_known(&card.driver);
-    let interrupts = folder("", &card.address).map(|folder| numbers(&folder).collect());
-    let interrupts: Vec<String> = interrupts.unwrap_or_default();
+    let interrupts = folder("", &card.address).map(|folder| numbers(format!("{folder}/msi_irqs")));
+    let interrupts = interrupts.unwrap_or_default();
     source(move |sample, _| {
         let counters = is_known.then(|| ethtool::counters(&device).ok()).flatten();
         let counters = counters.unwrap_or_default();
@@ -28,7 +28,7 @@ pub(crate) fn open(target: &Target) -> Option<Source> {
         sample.card = Some(Box::new(Card {
             handled: interrupts
                 .iter()
-                .filter_map(|number| handled(number))
+                .filter_map(|number| handled(*number))
                 .reduce(|a, b| a + b),
             ring_drops,
             pauses_received,
@@ -96,15 +96,8 @@ fn folder(root: &str, address: &str) -> Option<String> {
     folders.find(|folder| is_name && std::fs::exists(folder).unwrap_or(false))
 }
 
-/// The numbers of the interrupts of the hardware in a folder.
-fn numbers(folder: &str) -> impl Iterator<Item = String> + use<> {
-    let all = read_dir(format!("{folder}/msi_irqs")).into_iter().flatten();
-    all.flatten()
-        .filter_map(|number| number.file_name().into_string().ok())
-}
-
 /// How often CPUs have handled an interrupt (kernel doc: ABI/testing/sysfs-kernel-irq).
-fn handled(number: &str) -> Option<u64> {
+fn handled(number: u32) -> Option<u64> {
     let counts = text(&format!("/sys/kernel/irq/{number}/per_cpu_count"))?;
     counts
         .split(',')
@@ -114,7 +107,8 @@ fn handled(number: &str) -> Option<u64> {
 
 /// The CPUs that each interrupt of the hardware in a folder reaches, of the first [`CPUS_MOST`] that something handles.
 fn interrupts(root: &str, folder: &str) -> BTreeMap<String, String> {
-    let handled = numbers(folder).filter_map(|number| {
+    let all = numbers(format!("{folder}/msi_irqs")).into_iter();
+    let handled = all.filter_map(|number| {
         let folder = format!("{root}/proc/irq/{number}");
         let lists = ["effective_affinity_list", "smp_affinity_list"];
         let mut lists = lists.iter().map(|list| format!("{folder}/{list}"));

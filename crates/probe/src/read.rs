@@ -8,12 +8,14 @@ use std::str::SplitAsciiWhitespace;
 
 /// The text of a file without white space around it; absent if it cannot be read or is empty.
 pub(crate) fn text(path: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    // The kernel cuts the name of a process in the middle of a letter.
+    let text = std::fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&text);
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The folders in this one whose names are numbers: processes, or threads.
+/// The names in a folder that are numbers: processes, threads, or interrupts.
 pub(crate) fn numbers(folder: impl AsRef<Path>) -> BTreeSet<u32> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let number =
@@ -75,8 +77,29 @@ impl Kept {
             let count = self.file.read_at(rest, length as u64).ok()?;
             length += count;
             if count == 0 || is_enough(&self.buffer[..length]) {
-                return std::str::from_utf8(&self.buffer[..length]).ok();
+                let text = &mut self.buffer[..length];
+                // As in the text that is read once.
+                while let Err(error) = std::str::from_utf8(text) {
+                    text[error.valid_up_to()] = b'?';
+                }
+                return std::str::from_utf8(text).ok();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_the_kernel_cuts_in_a_letter_is_read() {
+        let thread = std::thread::spawn(|| {
+            std::fs::write("/proc/thread-self/comm", "ф".repeat(8)).expect("a name");
+            let path = "/proc/thread-self/stat";
+            let kept = Kept::open(path).and_then(|mut kept| kept.text().map(str::to_owned));
+            [text(path), kept].map(|stat| stat.is_some_and(|stat| stat.contains("(ффффффф")))
+        });
+        assert_eq!(thread.join().expect("it ends"), [true; 2]);
     }
 }

@@ -44,16 +44,12 @@ fn part(sockets: &[Socket]) -> PartSample {
 
 /// The sum of all connections, and each of them if there are several.
 pub fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
-    let Some((first, rest)) = connections.split_first() else {
-        return (None, Vec::new());
-    };
-    if rest.is_empty() {
-        return (Some(first.clone()), Vec::new());
+    let all = connections.iter().cloned();
+    let sum = all.reduce(|sum, next| sum.plus(&next));
+    match connections.len() > 1 {
+        true => (sum, connections),
+        false => (sum, Vec::new()),
     }
-    (
-        Some(rest.iter().fold(first.clone(), |sum, next| sum.plus(next))),
-        connections,
-    )
 }
 
 fn tcp_info(socket: &Socket) -> Option<TcpInfo> {

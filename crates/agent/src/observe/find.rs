@@ -50,7 +50,11 @@ impl Held {
     pub fn find(sought: &Sought, role: Option<Role>) -> Result<Held, Refusal> {
         let diag = &mut SockDiag::open().map_err(|error| error.to_string())?;
         let (first, process) = some(sought, diag)?;
-        let datagrams = sought.find(diag, SockDiag::datagrams)?;
+        let datagrams = match sought.find(diag, SockDiag::datagrams) {
+            // Some kernels list no datagram sockets (CONFIG_INET_UDP_DIAG).
+            Err(_) if !first.is_empty() => Vec::new(),
+            found => found?,
+        };
         let first_process = process.or_else(|| holder(sought, &datagrams));
         let before = (times(first_process), passed());
         std::thread::sleep(LOOK);
@@ -60,6 +64,14 @@ impl Held {
         let moved = [sum(0), sum(1)];
         let is_udp =
             moved == [0, 0] && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]);
+        // One that listens may have connections that end between two looks.
+        if !is_udp
+            && first.is_empty()
+            && let Sought::Process(process) = sought
+            && sought.find(diag, SockDiag::listening)?.is_empty()
+        {
+            return Err(format!("process {process} has no TCP or UDP connection open").into());
+        }
         if !is_udp && moving.is_empty() && first_process.is_none() {
             return Err(
                 "no such connection is open in this network namespace; `ss -tn` lists those that are, --netns PID looks into another namespace, and of another host's addresses and ports something between may have made others (NAT)"
@@ -115,7 +127,7 @@ fn some(sought: &Sought, diag: &mut SockDiag) -> Result<(Vec<SocketRecord>, Opti
     for _ in 0..LOOKS {
         first = sought.find(diag, SockDiag::connections)?;
         let process = holder(sought, &first);
-        if process.is_some() {
+        if process.is_some() && !first.is_empty() {
             return Ok((first, process));
         }
         std::thread::sleep(LOOK / LOOKS);

@@ -119,6 +119,9 @@ fn unseen(process: u32, why: ErrorKind) -> String {
         ErrorKind::NotFound => format!(
             "there is no process {process}, or it has ended; `ss -tnp` lists connections with their processes"
         ),
+        ErrorKind::PermissionDenied if rustix::process::geteuid().is_root() => format!(
+            "root lacks CAP_SYS_PTRACE here, as in a container, so the sockets of process {process} are not seen; run bitcost outside of it"
+        ),
         ErrorKind::PermissionDenied => format!(
             "process {process} belongs to another user, so its sockets are not seen; run bitcost as root"
         ),

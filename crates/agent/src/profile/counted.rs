@@ -38,7 +38,8 @@ impl Counted {
 }
 
 fn found(thread: u32) -> Option<Process> {
-    foreign::parse(&std::fs::read_to_string(format!("/proc/{thread}/stat")).ok()?)
+    let stat = std::fs::read(format!("/proc/{thread}/stat")).ok()?;
+    foreign::parse(&String::from_utf8_lossy(&stat))
 }
 
 #[cfg(test)]

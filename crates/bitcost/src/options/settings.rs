@@ -1,7 +1,7 @@
 //! Every setting of a run as an option, from its row in the table of settings.
 
 use bitcost_model::settings::{Kind, SETTINGS, Setting, named};
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 
 const SET: &str = "set";
 
@@ -11,7 +11,9 @@ pub struct Settings(pub Vec<(&'static Setting, String)>);
 impl clap::Args for Settings {
     fn augment_args(command: Command) -> Command {
         let all = SETTINGS.iter().filter_map(argument);
-        all.fold(command, Command::arg).arg(set())
+        let command = all.fold(command, Command::arg).arg(set());
+        // A run has one end.
+        command.group(ArgGroup::new("end").args(["duration_s", "stop_bytes", "stop_messages"]))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -36,14 +36,14 @@ pub struct Arguments {
 #[derive(clap::Args)]
 struct Connections {
     /// Instead of an execution, explain the connections that this process holds, in its network namespace
-    #[arg(long, value_name = "PID", group = "sought")]
+    #[arg(long, value_name = "PID", group = "sought", value_parser = process)]
     pid: Option<u32>,
     /// Explain this connection, such as 10.0.0.1:40000-10.0.0.2:443, or those with this end here or there, such as 10.0.0.2,
     /// 10.0.0.2:443 or :443
     #[arg(long, value_name = "LOCAL-PEER", group = "sought")]
     connection: Option<Sought>,
     /// Look for the connection in the network namespace of this process, such as one of a container
-    #[arg(long, value_name = "PID", requires = "connection")]
+    #[arg(long, value_name = "PID", requires = "connection", value_parser = process)]
     netns: Option<u32>,
     /// Also read the other end, on this host, in the same seconds: `local`, or an ssh destination, such as user@host
     #[arg(long, value_name = "HOST", requires = "sought", value_parser = Host::parse)]
@@ -60,6 +60,12 @@ struct Connections {
     /// Parent of the folder that is created for the execution
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT, requires = "sought")]
     out: PathBuf,
+}
+
+/// The number of a process.
+pub fn process(text: &str) -> Result<u32, String> {
+    let why = "is not a process number; `ip netns pids NAME` prints those of a named namespace";
+    text.parse().map_err(|_| format!("`{text}` {why}"))
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

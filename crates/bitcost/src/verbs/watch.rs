@@ -13,6 +13,7 @@ use bitcost_render::block::{Block, text};
 use bitcost_render::explained::{TCP, UDP, explanation_blocks, watched_blocks, watched_words};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::explain::process;
 use crate::failure::Failure;
 use crate::output::{self, columns};
 use crate::panel;
@@ -36,7 +37,7 @@ pub struct Arguments {
     #[arg(short = 'J', long)]
     json: bool,
     /// Only connections that this process holds, in its network namespace
-    #[arg(long, value_name = "PID", conflicts_with_all = ["netns", "port", "peer"])]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["netns", "port", "peer"], value_parser = process)]
     pid: Option<u32>,
     /// Only connections with this port, here or there
     #[arg(long, value_name = "PORT")]
@@ -45,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HOST", value_parser = addresses)]
     peer: Option<Arc<[IpAddr]>>,
     /// Look into the network namespace of this process, such as one of a container
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", value_parser = process)]
     netns: Option<u32>,
 }
 

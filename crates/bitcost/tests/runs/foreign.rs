@@ -187,7 +187,13 @@ fn connection_that_ends_is_read_until_then() {
 
 fn what_is_not_there_is_an_error() {
     let bench = Bench::new();
+    let mut idle = std::process::Command::new("sleep")
+        .arg("20")
+        .spawn()
+        .unwrap();
+    let of_idle = idle.id().to_string();
     for (words, code, why) in [
+        (["--pid", &of_idle], 3, "has no TCP or UDP connection open"),
         (["--connection", ":9"], 3, "no such connection is open"),
         (["--connection", "localhost:80"], 2, "is no address"),
         (["--pid", "4194304"], 3, "there is no process 4194304"),
@@ -196,6 +202,8 @@ fn what_is_not_there_is_an_error() {
         let done = bench.bitcost(&[&["explain", "-t", "1s"], &words[..]].concat());
         done.with_code(code).assert_says(why);
     }
+    idle.kill().unwrap();
+    idle.wait().unwrap();
     assert!(bench.contents().is_empty());
 }
 

@@ -213,12 +213,9 @@ fn shortened(words: &[&str]) -> Vec<String> {
     }
     let is_test =
         short.first() == Some(&"test") || short.windows(2).any(|two| two == ["bitcost", "test"]);
-    if is_test {
-        short.extend(["-t", "0.3"]);
-        // Runs that end by a count have no warm-up.
-        if !short.iter().any(|word| ["-n", "-k"].contains(word)) {
-            short.extend(["-O", "0.05"]);
-        }
+    // Runs that end by a count have no time and no warm-up.
+    if is_test && !short.iter().any(|word| ["-n", "-k"].contains(word)) {
+        short.extend(["-t", "0.3", "-O", "0.05"]);
     }
     short.into_iter().map(str::to_owned).collect()
 }

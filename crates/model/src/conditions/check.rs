@@ -36,6 +36,11 @@ impl Conditions {
     fn check_part(&self, mtu_bytes: u32) -> Result<(), Invalid> {
         self.places.check(self.flows, mtu_bytes)?;
         self.check_transactions()?;
+        if self.is_bounded() && self.warmup_ms > 0 {
+            return Err(Invalid(
+                "a run that ends after a count has no warm-up; leave out warmup_s (-O)".to_owned(),
+            ));
+        }
         let (version, most) = (self.ip_version(), self.ip_version().udp_payload_max());
         if self.workload.numbers_datagrams() && self.message_size_bytes > most {
             return Err(Invalid(format!(
@@ -51,14 +56,13 @@ impl Conditions {
                 self.message_size_bytes
             )));
         }
-        if let Some((_, last)) = self.bound()
-            && self.workload.numbers_datagrams()
-            && self.message_size_bytes >= 8
-            && (1..8).contains(&last)
-        {
+        let (size, flows) = (u64::from(self.message_size_bytes), self.flows.max(1));
+        let bytes = (self.stop_bytes).filter(|_| self.workload.numbers_datagrams() && size >= 8);
+        let shares = bytes.map(|all| [all / u64::from(flows), all.div_ceil(flows.into())]);
+        let mut lasts = shares.into_iter().flatten().map(|share| share % size);
+        if let Some(last) = lasts.find(|last| (1..8).contains(last)) {
             return Err(Invalid(format!(
-                "{last} bytes are left for the last datagram, which has no room for its number; allowed: a count of bytes that leaves none, or 8 and more, after messages of {}",
-                self.message_size_bytes
+                "{last} bytes are left for the last datagram of a flow, which has no room for its number; allowed: a count of bytes that leaves each flow none, or 8 and more, after messages of {size}"
             )));
         }
         self.check_times()?;

@@ -143,6 +143,7 @@ fn one_each(sender: &[Call], receiver: &[Call]) {
 pub fn stage(settings: &[String]) {
     let mut conditions = Conditions {
         stop_messages: Some(MESSAGES as u64),
+        warmup_ms: 0,
         message_size_bytes: 100,
         // A larger receive call would return several messages.
         receive_size_bytes: ReceiveSize::Message,

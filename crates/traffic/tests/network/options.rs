@@ -332,7 +332,7 @@ fn proved(proof: &Proof, workload: Workload) {
         set(&mut conditions, name, value);
     }
     if !conditions.is_bounded() {
-        conditions.stop_messages = Some(20);
+        (conditions.stop_messages, conditions.warmup_ms) = (Some(20), 0);
     }
     conditions.check(65_535).expect("it is possible");
     (proof.prove)(&conditions);

@@ -14,6 +14,7 @@ fn delay_variation_is_recorded_where_requested() {
         message_size_bytes: 16,
         message_rate: Some(20_000),
         stop_messages: Some(2000),
+        warmup_ms: 0,
         ..Conditions::default()
     };
     assert_eq!(conditions.check(1500), Ok(()));

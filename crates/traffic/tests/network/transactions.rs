@@ -65,7 +65,7 @@ fn transactions(counts: &PhaseCounts) -> [u64; 2] {
 fn a_server_works_on_each_request_before_it_responds() {
     for workload in workloads(Workload::has_requests) {
         let mut conditions = of(workload);
-        conditions.stop_messages = Some(50);
+        (conditions.stop_messages, conditions.warmup_ms) = (Some(50), 0);
         conditions.buffers.receive_work_ns = 200_000;
         assert_eq!(conditions.check(65_535), Ok(()));
         let ends = meet(&conditions);
