@@ -85,8 +85,12 @@ pub(crate) fn check_rtt(
     }
     match check.problem() {
         None => Ok(Some(check)),
+        Some(_) if pings.rtts_us.is_empty() => Err(ExecuteError::Check(format!(
+            "{} does not answer in the lab {}, so no run was started; look at its losses and routes",
+            spec.receiver, spec.topology
+        ))),
         // Its user may have set delays by other programs.
-        Some(problem) if spec.running.is_some() && !pings.rtts_us.is_empty() => {
+        Some(problem) if spec.running.is_some() => {
             notes.push(format!(
                 "the running lab has other delays than those that were set by bitcost: {problem}"
             ));

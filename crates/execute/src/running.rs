@@ -1,5 +1,6 @@
 //! Executions in a running lab, by a program in one of its nodes.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use bitcost_controller::PathControl;
@@ -11,7 +12,7 @@ use bitcost_model::near::did_you_mean;
 use bitcost_model::record::InEffect;
 use bitcost_model::shaping::{Shaping, show_shaping};
 use bitcost_model::study::LabSpec;
-use bitcost_model::topology::Topology;
+use bitcost_model::topology::{NodeKind, Topology};
 
 use crate::error::ExecuteError;
 
@@ -25,16 +26,21 @@ pub fn spec(
     let topology = &inside.state.topology;
     let host = |named: Option<&str>| named.map(|name| host_named(topology, name)).transpose();
     let (sender, receiver) = (host(sender)?, host(receiver)?);
-    let own = || {
-        let hosts = topology.hosts();
-        let own = hosts
-            .map(|host| &host.name)
-            .find(|name| **name == inside.node);
-        own.cloned()
+    let node = &inside.node;
+    let own = || match topology.node(node).map(|node| node.kind) {
+        None | Some(NodeKind::Host) => Ok(Some(node.clone())),
+        Some(kind) => Err(ExecuteError::Usage(format!(
+            "{node} is a {}; run bitcost in a host, or name both hosts: --sender and --receiver",
+            kind.name()
+        ))),
     };
     let (sender, receiver) = match (sender, receiver) {
-        (None, receiver) if receiver != own() => (own(), receiver),
-        (Some(sender), None) if Some(&sender) != own().as_ref() => (Some(sender), own()),
+        (None, Some(receiver)) if receiver == *node => {
+            let why = format!("{node} is this node; name another host");
+            return Err(ExecuteError::Usage(why));
+        }
+        (None, receiver) => (own()?, receiver),
+        (Some(sender), None) if sender != *node => (Some(sender), own()?),
         both => both,
     };
     let mut spec = LabSpec::new(&inside.lab, topology.clone(), sender, receiver)?;
@@ -102,19 +108,20 @@ pub fn note(inside: &Inside) -> String {
 /// The network of a running lab, which other processes may change at any time.
 pub struct RunningPath {
     inside: Inside,
-    before: Topology,
+    /// How many changes the lab had when the run was set.
+    seen: usize,
 }
 
 impl RunningPath {
     pub fn new(inside: Inside) -> RunningPath {
         RunningPath {
-            before: inside.state.topology.clone(),
+            seen: inside.state.changes.len(),
             inside,
         }
     }
 
-    fn now(&self) -> Result<Topology, Unavailable> {
-        Ok(State::read(&self.inside.state_file)?.topology)
+    fn now(&self) -> Result<State, Unavailable> {
+        Ok(State::read(&self.inside.state_file)?)
     }
 }
 
@@ -131,30 +138,36 @@ impl PathControl for RunningPath {
                 "path_change is for labs that bitcost builds for a run; change the running lab: bitcost lab set {lab} DEVICE …"
             )));
         }
-        self.before = self.now()?;
-        Ok(differences(&self.inside.state.topology, &self.before))
+        let now = self.now()?;
+        self.seen = now.changes.len();
+        Ok(differences(&self.inside.state.topology, &now.topology))
     }
 
+    /// The first change of each device since the run was set, even if it was undone.
     fn changed(&mut self) -> Vec<InEffect> {
-        match self.now() {
-            Ok(now) => differences(&self.before, &now),
-            Err(_) => Vec::new(),
-        }
+        let changes = self.now().map(|now| now.changes).unwrap_or_default();
+        let mut devices = BTreeSet::new();
+        let since = changes.iter().skip(self.seen);
+        since
+            .filter(|change| devices.insert(&change.device))
+            .map(|change| difference(&change.device, &change.from, &change.to))
+            .collect()
     }
 }
 
 /// What is set otherwise now than before, by device.
 fn differences(before: &Topology, now: &Topology) -> Vec<InEffect> {
+    let pairs = before.ends().zip(now.ends());
+    let different = pairs.filter(|(before, now)| before.egress != now.egress);
+    different
+        .map(|(before, now)| difference(&now.device, &before.egress, &now.egress))
+        .collect()
+}
+
+fn difference(device: &str, before: &Shaping, now: &Shaping) -> InEffect {
     let shown = |shaping: &Shaping| match shaping.is_nothing() {
         true => "nothing".to_owned(),
         false => show_shaping(shaping),
     };
-    let pairs = before.ends().zip(now.ends());
-    let different = pairs.filter(|(before, now)| before.egress != now.egress);
-    different
-        .map(|(before, now)| {
-            let [before, after] = [before, now].map(|end| Some(shown(&end.egress)));
-            InEffect::new(&now.device, before, after)
-        })
-        .collect()
+    InEffect::new(device, Some(shown(before)), Some(shown(now)))
 }

@@ -181,6 +181,10 @@ fn what_would_be_lost(
     if !is_default && discipline(kind).is_none() {
         return Some(format!("a qdisc {kind}"));
     }
+    if kind == "netem" && now.get("jitter_us").is_some_and(|us| us != "0") {
+        let what = "a qdisc netem with jitter, whose distribution the kernel does not list";
+        return Some(what.to_owned());
+    }
     // The kernel creates its default again, of the kind that is the default at that time.
     let of_kernel = qdiscs
         .iter()
@@ -291,6 +295,16 @@ mod tests {
         let root = |kind: &str, handle: u32| qdisc(kind, handle, ROOT, Vec::new());
         let child = |kind: &str, handle: u32| qdisc(kind, handle, 0x7_0001, Vec::new());
         let stab = qdisc("tbf", 7, ROOT, vec!["a size table (stab)"]);
+        let netem_is_lost = |jitter_us: &str| {
+            let now = [
+                ("kind", "netem"),
+                ("handle", "7:"),
+                ("jitter_us", jitter_us),
+            ];
+            let now = now.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            what_would_be_lost(&Values::from(now), &[root("netem", 7)], 0, None).is_some()
+        };
+        assert!(netem_is_lost("10") && !netem_is_lost("0"));
         let rows: &[(&[Qdisc], usize, Option<&str>)] = &[
             (&[root("fq_codel", 0)], 0, None),
             (

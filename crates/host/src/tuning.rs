@@ -107,6 +107,13 @@ impl Knob for Tuning {
                     offered.join(", ")
                 ));
             }
+            let adaptive = format!("adaptive_{}", name.split('_').next().unwrap_or_default());
+            let is_on_now = || now.get(&adaptive).is_some_and(|on| on != "0");
+            if numbers.get(&adaptive).map_or_else(is_on_now, |on| *on != 0) {
+                return refuse(format!(
+                    "{adaptive} is on and overrides it; add {adaptive} off"
+                ));
+            }
         }
         let text = |(name, number): (&String, &u32)| (name.clone(), number.to_string());
         Ok(numbers.iter().map(text).collect())
@@ -135,6 +142,30 @@ mod tests {
     use bitcost_sys::netlink::Error;
 
     use super::*;
+
+    #[test]
+    fn a_number_that_adaptive_moderation_overrides_is_refused() {
+        let now = [("adaptive_rx", "1"), ("rx_usecs", "8"), ("tx_usecs", "8")];
+        let now = Values::from(now.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let planned = |numbers: &[(&str, u32)]| {
+            let numbers = numbers
+                .iter()
+                .map(|(name, number)| ((*name).to_owned(), *number));
+            let request = HostSetting::Coalesce(numbers.collect());
+            INTERRUPT_COALESCING.plan("eth0", &now, &request)
+        };
+        let refused = planned(&[("rx_usecs", 10)]).expect_err("overridden");
+        assert!(
+            refused.to_string().contains("add adaptive_rx off"),
+            "{refused}"
+        );
+        for numbers in [
+            &[("rx_usecs", 10), ("adaptive_rx", 0)][..],
+            &[("tx_usecs", 10)],
+        ] {
+            planned(numbers).expect("in effect");
+        }
+    }
 
     /// What virtio_net answers while its interface is up.
     #[test]

@@ -296,7 +296,8 @@ impl Reader {
     fn leave_out(&mut self) {
         for name in std::mem::take(&mut self.addresses).into_keys() {
             if self.lab.topology.hosts().any(|host| host.name == name) {
-                self.warn(format!("host {name}: it has no link, and is left out"));
+                let shown = name.escape_debug();
+                self.warn(format!("host {shown}: it has no link, and is left out"));
                 self.lab.topology.nodes.retain(|node| node.name != name);
             }
         }
@@ -304,7 +305,8 @@ impl Reader {
             let [near, far] = self.lab.topology.links.remove(index).ends;
             self.warn(format!(
                 "links[{index}] ({} - {}): it closes a loop of switches; left out, as a spanning tree leaves it out",
-                near.node, far.node
+                near.node.escape_debug(),
+                far.node.escape_debug()
             ));
         }
     }

@@ -305,6 +305,14 @@ fn refusals(yard: &Yard, name: &str) {
         .exec(name, "h1", &["bitcost", "test", "tcp", "h3"])
         .with_code(2);
     nobody.assert_says("`h3` is not a host of the running lab");
+    for (node, words, why) in [
+        ("h1", "bitcost test tcp h1", "h1 is this node"),
+        ("s1", "bitcost test tcp", "s1 is a switch"),
+        ("h1", "bitcost lab show", "this is node h1 of lab"),
+    ] {
+        let refused = yard.exec(name, node, &split(words));
+        refused.with_code(2).assert_says(why);
+    }
 }
 
 /// The log of the only test has the lab's settings as they were when it ran.

@@ -61,6 +61,15 @@ fn what_mininet_takes_otherwise_than_it_was_meant_is_said_with_its_place() {
 }
 
 #[test]
+fn a_name_in_a_warning_stays_in_its_line() {
+    let text = CAMPUS.replace("\"hostname\": \"h9\"", "\"hostname\": \"h9\\nx\"");
+    let warnings = import(&text).unwrap().warnings;
+    let is_own = |warning: &String| warning.starts_with("host h9\\nx: it has no link");
+    assert!(warnings.iter().any(is_own), "{warnings:?}");
+    assert!(!warnings.concat().contains('\n'), "{warnings:?}");
+}
+
+#[test]
 fn a_truncated_file_is_refused_wherever_it_ends() {
     let whole = LAB15.trim_end();
     for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {

@@ -1,6 +1,7 @@
 //! The commands of the lab's shell.
 
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitcost_execute::requests::Requests;
 use bitcost_lab::Topology;
@@ -43,7 +44,12 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// Executes a line that is not empty.
-pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure> {
+pub fn execute(
+    lab: &str,
+    line: &str,
+    is_terminal: bool,
+    interrupted: &AtomicBool,
+) -> Result<Next, Failure> {
     let lab = running(lab)?;
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let topology = &lab.state.topology;
@@ -56,7 +62,7 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
         "help" | "?" => output::print(&help())?,
         "show" | "nodes" | "links" | "net" | "dump" => output::print(&show::text(&lab))?,
         "set" => set::apply(&lab, &split(rest)?)?,
-        "pingall" => shell.ping_all()?,
+        "pingall" => shell.ping_all(interrupted)?,
         "iperf" => shell.iperf(rest)?,
         node if topology.node(node).is_some() => match rest.trim() {
             "" => {
@@ -142,7 +148,7 @@ impl Shell<'_> {
         }
     }
 
-    fn ping_all(&self) -> Result<(), Failure> {
+    fn ping_all(&self, interrupted: &AtomicBool) -> Result<(), Failure> {
         let hosts: Vec<&str> = self
             .lab
             .state
@@ -152,10 +158,14 @@ impl Shell<'_> {
             .collect();
         let (mut answered, mut all) = (0, 0);
         for from in &hosts {
+            running(&self.lab.name)?;
             let mut line = format!("{from} →");
             for to in hosts.iter().filter(|to| *to != from) {
                 all += 1;
                 let reaches = self.reaches(from, to)?;
+                if interrupted.load(Ordering::Relaxed) {
+                    return Err(Failure::InterruptedUnlogged);
+                }
                 answered += usize::from(reaches);
                 line += &format!(" {}", if reaches { *to } else { "-" });
             }

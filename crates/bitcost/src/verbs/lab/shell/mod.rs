@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        match commands::execute(&name, line, lines.is_terminal) {
+        match commands::execute(&name, line, lines.is_terminal, &lines.interrupted) {
             Ok(Next::Line) => {}
             Ok(Next::End) => return Ok(()),
             Err(failure) if lines.is_terminal && failure != Failure::OutputClosed => {
