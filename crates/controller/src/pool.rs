@@ -28,6 +28,7 @@ const ATTEMPTS: u32 = 3;
 pub struct Pool {
     shared: Arc<Shared>,
     renewals: Option<JoinHandle<()>>,
+    /// The attempts since each host was described last.
     starts: Vec<u32>,
 }
 
@@ -177,6 +178,8 @@ impl Pool {
                 described.extend(found.flatten().flatten());
             });
         }
+        let hosts = described.iter().map(|(host, _)| *host);
+        hosts.for_each(|host| self.starts[host] = 0);
         described
     }
 

@@ -127,8 +127,8 @@ impl<'a> Session<'a> {
         self.execute_until(plan, done, sink, &mut |_| Ok(false))
     }
 
-    /// As [`Session::execute`]; before the first run of each block `enough` is called with the
-    /// number of complete blocks, and the execution ends when it returns true.
+    /// As [`Session::execute`]; before the first run of each block after those of `done`, `enough` is called with the
+    /// number of blocks before it, and the execution ends when it returns true.
     pub fn execute_until(
         &mut self,
         plan: &Plan,
@@ -138,13 +138,16 @@ impl<'a> Session<'a> {
     ) -> Result<Ending, ControllerError> {
         let mut block = None;
         let mut enough_blocks = None;
+        // Runs that a block with results lacks are made, however many blocks would be enough.
+        let made = plan.runs.iter().filter(|run| done.contains(&run.index));
+        let last = made.map(|run| run.block).max();
         for planned in plan.runs.iter().filter(|run| !done.contains(&run.index)) {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Ending::Interrupted);
             }
             let before = block.replace(planned.block);
             if before != Some(planned.block) {
-                if enough(planned.block)? {
+                if last.is_none_or(|last| planned.block > last) && enough(planned.block)? {
                     enough_blocks = Some(planned.block);
                     break;
                 }

@@ -36,7 +36,9 @@ pub fn spec(
     };
     let (sender, receiver) = match (sender, receiver) {
         (None, Some(receiver)) if receiver == *node => {
-            let why = format!("{node} is this node; name another host");
+            let why = format!(
+                "{node} is this node, which sends; name another host, or the one that sends: --sender"
+            );
             return Err(ExecuteError::Usage(why));
         }
         (None, receiver) => (own()?, receiver),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitcost_controller::Ending;
 use bitcost_model::event::Event;
@@ -104,9 +104,16 @@ impl<'a> Start<'a> {
         // Nothing is started while another bitcost writes the log.
         let resumed = self.log.map(|log| Writer::resume(&log.folder, &log.end));
         let resumed = resumed.transpose()?;
-        match &self.study.mesh {
+        let made = match &self.study.mesh {
             Some(mesh) => self.between_many(mesh, resumed, stop, progress),
             None => self.between_two(resumed, stop, progress),
+        };
+        match made {
+            // Ctrl-C also ends the programs that are asked for names and addresses, such as getent.
+            Err(ExecuteError::Environment(_)) if stop.load(Ordering::Relaxed) => {
+                Err(ExecuteError::Interrupted)
+            }
+            made => made,
         }
     }
 

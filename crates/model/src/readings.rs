@@ -1,19 +1,20 @@
 //! The readings of a window, as many as a record has room for.
 
-use crate::protocol::{FRAME_BYTES_MAX, FromAgent, RECORD_BYTES_MAX, encode};
+use crate::protocol::{FRAME_BYTES_MAX, RECORD_BYTES_MAX, encode};
 use crate::record::Sample;
 
 /// The room for readings in a record, in bytes, of those that a message may have ([`RECORD_BYTES_MAX`]).
 const ROOM: usize = RECORD_BYTES_MAX / 4 * 3;
 
 pub struct Readings {
-    kept: Vec<Sample>,
+    /// Each with its length in bytes: those of a peer may differ as it likes.
+    kept: Vec<(Sample, usize)>,
+    /// The length of all that are kept.
+    bytes: usize,
     last: Option<Sample>,
     seen: u64,
     /// One in this many is kept.
     every: u64,
-    /// The longest of those that were looked at, in bytes.
-    longest: usize,
     room: usize,
 }
 
@@ -21,10 +22,10 @@ impl Default for Readings {
     fn default() -> Readings {
         Readings {
             kept: Vec::new(),
+            bytes: 0,
             last: None,
             seen: 0,
             every: 1,
-            longest: 0,
             room: ROOM,
         }
     }
@@ -34,15 +35,14 @@ impl Readings {
     /// Takes the next reading. Where they need more room than there is, every second one is dropped.
     pub fn push(&mut self, reading: Sample) {
         if self.seen.is_multiple_of(self.every) {
-            // Readings differ little in length.
-            if self.kept.len().is_power_of_two() {
-                self.longest = self.longest.max(length(&reading));
-            }
-            self.kept.push(reading.clone());
+            let bytes = length(&reading);
+            self.bytes += bytes;
+            self.kept.push((reading.clone(), bytes));
         }
-        if self.kept.len() * self.longest > self.room {
+        while self.bytes > self.room && self.kept.len() > 1 {
             let mut is_kept = [true, false].into_iter().cycle();
             self.kept.retain(|_| is_kept.next() == Some(true));
+            self.bytes = self.kept.iter().map(|(_, bytes)| bytes).sum();
             self.every *= 2;
         }
         self.seen += 1;
@@ -51,7 +51,7 @@ impl Readings {
 
     /// Those that are kept, and the last one.
     pub fn all(self) -> Vec<Sample> {
-        let mut all = self.kept;
+        let mut all: Vec<Sample> = self.kept.into_iter().map(|(of, _)| of).collect();
         let end_ns = all.last().map(|of| of.at_ns);
         all.extend(self.last.filter(|of| Some(of.at_ns) != end_ns));
         all
@@ -59,8 +59,7 @@ impl Readings {
 }
 
 fn length(reading: &Sample) -> usize {
-    let frame = encode(&FromAgent::Progress(Box::new(reading.clone())));
-    frame.map_or(FRAME_BYTES_MAX, |frame| frame.len())
+    encode(reading).map_or(FRAME_BYTES_MAX, |frame| frame.len())
 }
 
 #[cfg(test)]
@@ -85,6 +84,31 @@ mod tests {
             let wanted = (0..count).step_by(every).chain([count]);
             assert_eq!(times, wanted.collect::<Vec<_>>());
             assert!(kept.len() <= 101, "{}", kept.len());
+        }
+    }
+
+    #[test]
+    fn long_readings_between_short_ones_have_no_more_room() {
+        let at = |at_ns, is_long| Sample {
+            at_ns,
+            softnet: vec![Default::default(); if is_long { 50 } else { 0 }],
+            ..Sample::default()
+        };
+        let room = 10 * length(&at(0, true));
+        let are_long: [fn(u64) -> bool; 2] = [
+            |number| number.is_multiple_of(2),
+            |number| !number.is_power_of_two(),
+        ];
+        for is_long in are_long {
+            let mut readings = Readings {
+                room,
+                ..Readings::default()
+            };
+            for number in 0..200 {
+                readings.push(at(number, is_long(number)));
+                let kept: usize = readings.kept.iter().map(|(of, _)| length(of)).sum();
+                assert!(kept <= room, "{kept} of {room} bytes at {number}");
+            }
         }
     }
 }

@@ -15,10 +15,10 @@ if [ "$1" = -G ]; then
     case "$2" in nameless) echo "hostname no-such-name.invalid" ;; *) echo "user me"; echo "hostname 127.0.0.1" ;; esac
     exit 0
 fi
-host=${14}
-no="-o ForwardAgent=no -o ForwardX11=no -o ClearAllForwardings=yes -o PermitLocalCommand=no"
-[ "$*" = "-T -o BatchMode=yes -o ConnectTimeout=5 $no $host -- ${16}" ] || { echo "told: $*" >&2; exit 99; }
-set -- 1 2 3 4 5 6 7 "${16}"
+host=${18}
+no="-o ForwardAgent=no -o ForwardX11=no -o ClearAllForwardings=yes -o PermitLocalCommand=no -o RemoteCommand=none -o ControlMaster=no"
+[ "$*" = "-T -o BatchMode=yes -o ConnectTimeout=5 $no $host -- ${20}" ] || { echo "told: $*" >&2; exit 99; }
+set -- 1 2 3 4 5 6 7 "${20}"
 case "$host" in
     me@web) exec sh -c "$8" ;;
     unknown) echo "ssh: Could not resolve hostname unknown" >&2; exit 255 ;;

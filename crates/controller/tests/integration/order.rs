@@ -64,27 +64,42 @@ fn records_are_those_that_the_agents_declared() {
     }
 }
 
-#[test]
-fn stop_rule_is_asked_before_each_block() {
+/// Executes nine blocks of these cells without the runs that are done until so many blocks are enough;
+/// returns how many there were each time that the rule was asked, the number of runs, and the last event.
+fn until(cells: &[Conditions], done: &[u32], least: u32) -> (Vec<u32>, usize, Option<String>) {
     let mut session = World::honest().session(Duration::ZERO).expect("both greet");
     let (mut asked, mut events) = (Vec::new(), Vec::new());
-    let mut enough = |blocks| {
+    let mut enough = |blocks: u32| {
         asked.push(blocks);
-        Ok(blocks == 2)
+        Ok(blocks >= least)
     };
     let mut sink = |event| {
         events.push(event);
         Ok(())
     };
-    let plan = plan(9, &[conditions(), conditions()]);
-    let ending = session.execute_until(&plan, &BTreeSet::new(), &mut sink, &mut enough);
-    assert_eq!(ending.expect("goes on"), Ending::Complete);
+    let done: BTreeSet<u32> = done.iter().copied().collect();
+    let ending = session.execute_until(&plan(9, cells), &done, &mut sink, &mut enough);
+    let last = events.last().map(name);
+    let outcome = Outcome { events, ending };
+    let ended = outcome.ended().len();
+    assert_eq!(outcome.ending.expect("goes on"), Ending::Complete);
+    (asked, ended, last)
+}
+
+#[test]
+fn stop_rule_is_asked_before_each_block() {
+    let (asked, ended, last) = until(&[conditions(), conditions()], &[], 2);
     assert_eq!(asked, [0, 1, 2]);
-    let ended = events
-        .iter()
-        .filter(|event| matches!(event, Event::RunEnded { .. }));
-    assert_eq!(ended.count(), 4);
-    assert_eq!(events.last().map(name).as_deref(), Some("done Some(2)"));
+    assert_eq!(ended, 4);
+    assert_eq!(last.as_deref(), Some("done Some(2)"));
+}
+
+#[test]
+fn missing_runs_of_blocks_with_results_are_made_whatever_is_enough() {
+    let (asked, ended, last) = until(&[conditions()], &[0, 2, 4], 0);
+    assert_eq!(asked, [5]);
+    assert_eq!(ended, 2);
+    assert_eq!(last.as_deref(), Some("done Some(5)"));
 }
 
 #[test]

@@ -71,11 +71,7 @@ fn failure(addresses: Vec<Option<SocketAddr>>) -> String {
     let receiver = endpoint(&folder, "other", &listening(addresses), false);
     let stop = AtomicBool::new(false);
     let mut session = Session::open([sender, receiver], &stop).expect("both greet");
-    let conditions = Conditions {
-        idle_baseline_ms: Some(0),
-        ..Conditions::default()
-    };
-    let plan = Plan::of_one(conditions);
+    let plan = Plan::of_one(conditions());
     let mut failed = None;
     let mut sink = |event: Event| {
         if let Event::RunFailed { reason, .. } = event {

@@ -23,12 +23,11 @@ fn cut_off(attempts: usize) -> World {
 }
 
 fn reconnecting(outcome: &Outcome) -> Vec<&str> {
-    let reason = |event: &'static Event| match event {
+    let reasons = outcome.events.iter().filter_map(|event| match event {
         Event::Reconnecting { reason, .. } => Some(reason.as_str()),
         _ => None,
-    };
-    let events: &'static [Event] = Vec::leak(outcome.events.clone());
-    events.iter().filter_map(reason).collect()
+    });
+    reasons.collect()
 }
 
 #[test]

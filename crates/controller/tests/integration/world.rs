@@ -207,17 +207,13 @@ impl Outcome {
 
     /// The runs without a result: number, kind, reason.
     pub fn failed(&self) -> Vec<(u32, FailureKind, &str)> {
-        let failed = |event: &'_ Event| match event {
+        let failed = self.events.iter().filter_map(|event| match event {
             Event::RunFailed {
                 run, kind, reason, ..
-            } => Some((*run, *kind, reason.clone())),
+            } => Some((*run, *kind, reason.as_str())),
             _ => None,
-        };
-        let found: Vec<_> = self.events.iter().filter_map(failed).collect();
-        found
-            .into_iter()
-            .map(|(run, kind, reason)| (run, kind, &*reason.leak()))
-            .collect()
+        });
+        failed.collect()
     }
 
     /// The reason why the only failed run failed.

@@ -12,7 +12,7 @@ use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::Plan;
 use bitcost_model::search::{Changes, Decision, Measured, Trial};
 use bitcost_model::settings::change;
-use bitcost_model::{Invalid, Unavailable};
+use bitcost_model::{Invalid, Unavailable, harmless};
 use bitcost_study::shuffled;
 
 use crate::error::ExecuteError;
@@ -184,6 +184,11 @@ impl<'a, 'b> Bench<'a, 'b> {
                     sender, receiver, ..
                 } => outcome = Ok(Run::of(facts, [sender, receiver], conditions)),
                 Event::RunFailed { reason, .. } => outcome = Err(Unavailable(reason.clone())),
+                Event::Reconnecting { role, reason } => self.progress.message(&format!(
+                    "cannot reach the {}, trying again: {}",
+                    role.name(),
+                    harmless(reason)
+                )),
                 _ => {}
             }
             events.push(event);

@@ -34,9 +34,10 @@ pub fn look(bench: &mut Bench, findings: &mut Findings) -> Result<Option<Ending>
         }
     };
     let proof = hole.proof(rate);
-    bench.decide(Decision::Bottleneck(serde_json::json!(proof)))?;
+    let decided = bench.decide(Decision::Bottleneck(serde_json::json!(proof)));
+    // What cannot be written is printed all the same.
     findings.prove(proof);
-    Ok(Some(Ending::Complete))
+    decided.map(|()| Some(Ending::Complete))
 }
 
 /// Why there is no answer.

@@ -8,6 +8,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
+use bitcost_model::plan::Plan;
 use bitcost_model::search::{Changes, Decision, Goal};
 
 use super::bench::Bench;
@@ -35,9 +36,10 @@ pub(super) fn improve(
         bench.failed(&error);
         Ending::Complete
     });
-    bench.decide(Decision::Changes(serde_json::json!(ladder)))?;
+    let decided = bench.decide(Decision::Changes(serde_json::json!(ladder)));
+    // What cannot be written is printed all the same.
     first.ladder = Some(ladder);
-    Ok(ending)
+    decided.map(|()| ending)
 }
 
 /// Makes all further runs keep the rate of the first test, for the least cost.
@@ -69,10 +71,6 @@ fn climb(
         let Some((change, tried)) = proving.fastest() else {
             return Ok(ending);
         };
-        let label = &change.how.label;
-        let message = format!("kept: {label}; the test with what is kept");
-        bench.progress.message(&message);
-        ladder.keep(&change, tried);
         let own = &base.conditions;
         let conditions = Conditions {
             duration_ms: own.duration_ms,
@@ -80,6 +78,16 @@ fn climb(
             idle_baseline_ms: own.idle_baseline_ms,
             ..bench.changed(&base, Some(&change.how))?
         };
+        let left = until.saturating_duration_since(Instant::now());
+        let has_time = Plan::of_one(conditions.clone()).total_time() <= left;
+        let lack = if has_time { "" } else { " needs more time" };
+        let label = &change.how.label;
+        let message = format!("kept: {label}; the test with what is kept{lack}");
+        bench.progress.message(&message);
+        ladder.keep(&change, tried);
+        if !has_time {
+            return Ok(ending);
+        }
         let kept = ladder.kept().flat_map(|kept| kept.settings.clone());
         let settings: Changes = kept.collect();
         let (ending, tested) = bench.test(of, &conditions, settings)?;

@@ -29,6 +29,9 @@ const NOTHING_ELSE: &[&str] = &[
     "ForwardX11=no",
     "ClearAllForwardings=yes",
     "PermitLocalCommand=no",
+    "RemoteCommand=none",
+    // A shared connection that is there is used; a new one could outlive the agent.
+    "ControlMaster=no",
 ];
 
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -138,6 +138,9 @@ impl Ground {
             }
             Destination::Hosts(named) => {
                 let hosts = hosts_of(mesh)?;
+                if stop.load(Ordering::Relaxed) {
+                    return Err(ExecuteError::Interrupted);
+                }
                 let places = hosts.iter().map(Host::place).collect();
                 let cluster = cluster(&named.spec, &hosts, plan, stop, progress)?;
                 let spec = Box::new(named.spec.clone());
@@ -163,7 +166,7 @@ impl Ground {
             notes,
             cpus: separate_cpus().filter(|_| !mesh.is_concurrent),
         };
-        ground.find_addresses();
+        ground.find_addresses(stop);
         let all: Vec<usize> = (0..count).collect();
         ground.start(&all, stop);
         if stop.load(Ordering::Relaxed) {
@@ -220,9 +223,12 @@ impl Ground {
     }
 
     /// Finds the addresses of hosts that are known before their agents are asked.
-    fn find_addresses(&mut self) {
+    fn find_addresses(&mut self, stop: &AtomicBool) {
         let version = self.requested.asked_version();
         for (host, address) in self.addresses.iter_mut().enumerate() {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
             *address = match &self.way {
                 Way::Lab(lab) => Some(lab.hosts[host].address),
                 Way::Hosts { spec, .. } if spec.receiver.device.is_some() => None,

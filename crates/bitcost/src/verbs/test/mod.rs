@@ -84,7 +84,11 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     let findings = executed.findings?;
     // A run of several is left out where it is stopped, and its log is kept.
     let has_begun = study.until.is_some() && has_measured(&findings);
-    let is_empty = !is_improved && !lines.has_run && !has_begun;
+    let is_empty = match is_improved {
+        // Its lines take no event.
+        true => !has_measured(&findings),
+        false => !lines.has_run && !has_begun,
+    };
     if ending == Ending::Interrupted && is_empty && lines.unprinted.is_none() {
         opened::remove(&findings);
         output::say("the run was stopped before anything was measured");
