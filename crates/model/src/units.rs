@@ -100,8 +100,9 @@ pub fn parse_bytes(text: &str) -> Result<u64, Invalid> {
 
 /// The letter of a unit that multiplies, and the rest of the unit.
 fn multiple(unit: &str) -> (&str, &str) {
-    let is_letter = |(letter, ..): &(&str, f64, f64)| unit.to_lowercase().starts_with(letter);
-    unit.split_at(usize::from(MULTIPLES.iter().any(is_letter)))
+    let first = unit.get(..1).unwrap_or("").to_ascii_lowercase();
+    let is_letter = MULTIPLES.iter().any(|(letter, ..)| *letter == first);
+    unit.split_at(usize::from(is_letter))
 }
 
 /// The multiple of a letter; 1 without one.
@@ -185,6 +186,8 @@ mod tests {
         assert_eq!(parse_bytes("1.5kB"), Ok(1500));
         assert_eq!(parse_bytes("1GB"), Ok(1_000_000_000));
         assert_eq!(parse_bytes("1448 bytes"), Ok(1448));
+        // The sign of Kelvin, whose small letter is k.
+        assert!(parse_bytes("1\u{212a}").is_err() && parse_rate("1\u{212a}").is_err());
         for text in [
             "", "KiB", "-1", "0.3", "1 parsec", "1e99", "1Mbit", "1kbytes",
         ] {

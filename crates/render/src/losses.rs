@@ -50,7 +50,7 @@ fn table(ledger: &LossLedger) -> Lines {
     };
     let mut rows = vec![plain("sent", ledger.sent)];
     if ledger.copies > 0 {
-        rows.push(plain("copies made by a link emulator", ledger.copies));
+        rows.push(plain("copies made on the way", ledger.copies));
     }
     rows.push(plain("delivered", ledger.delivered));
     rows.extend(ledger.drops.iter().map(row));

@@ -27,10 +27,10 @@ pub struct CardSignals {
     pub receive_cpu: Option<ReceiveCpu>,
     /// The share of the CPUs to which the end is confined that are on another NUMA node than the card, and the card's node.
     pub far: Option<(f64, u32)>,
-    /// Received packets that it dropped because a ring or its own memory was full, or where its driver does not tell those that
-    /// were dropped before the protocols saw them; and the packets that came.
+    /// Received packets that it dropped because a ring or its own memory was full, or of datagrams, where its driver does
+    /// not tell, those that were dropped before the protocols saw them; and the packets that came.
     pub dropped: Option<[f64; 2]>,
-    /// Rate of its link, and what passed it in the direction that is fuller, in Mbit/s.
+    /// Rate of its link, and what passed it in the direction of the data, or in both of half duplex, in Mbit/s.
     pub link_mbps: Option<[f64; 2]>,
     pub is_half_duplex: bool,
     /// Offloads of this end that its driver cannot turn on, where messages of a stream have several segments.
@@ -49,14 +49,22 @@ impl CardSignals {
         let counted = |count: fn(&Card) -> Option<u64>| {
             series.growth(|sample| count(sample.card.as_deref()?))
         };
-        let drops = counted(|card| card.ring_drops).or(grown(|own| own.rx_dropped));
+        // The kernel also counts packets of unknown protocols.
+        let is_udp = run.conditions.workload.is_datagram();
+        let of_any = grown(|own| own.rx_dropped).filter(|_| is_udp);
+        let drops = counted(|card| card.ring_drops).or(of_any);
         let dropped = drops.zip(grown(|own| own.rx_packets));
         let pauses = match end.role {
             Role::Sender => counted(|card| card.pauses_received),
             Role::Receiver => counted(|card| card.pauses_sent),
         };
         let bytes = grown(|own| own.rx_bytes).zip(grown(|own| own.tx_bytes));
-        let passed = bytes.map(|(rx, tx)| 8e-6 * rx.max(tx) / series.seconds());
+        let passed = bytes.map(|(rx, tx)| match end.role {
+            _ if card.is_half_duplex => rx + tx,
+            Role::Sender => tx,
+            Role::Receiver => rx,
+        });
+        let passed = passed.map(|bytes| 8e-6 * bytes / series.seconds());
         let link = card.speed_mbps.map(f64::from).zip(passed);
         Some(CardSignals {
             dropped: dropped.map(Into::into),

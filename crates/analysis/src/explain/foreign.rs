@@ -3,6 +3,7 @@
 use bitcost_model::record::{Program, Role, Sample, TcpInfo, ThreadTime};
 
 use crate::explain::series::{Series, ratio};
+use crate::explain::tcp::RECOVERY;
 use crate::metrics::{Edges, RunView};
 
 /// The congestion window has room where less of it is in use.
@@ -38,12 +39,14 @@ pub struct Foreign {
     pub unread: Option<f64>,
     /// A quarter of the receive buffer or more waits for it.
     pub piles_up: Option<f64>,
-    /// The window that the other end announced, least ÷ greatest.
+    /// The window that the other end announced, least after its greatest ÷ that, of the connection where that is least.
     pub dips: Option<f64>,
     /// Data under way ÷ the window that this end announced, of an end that receives.
     pub window_use: Option<f64>,
     /// Segments out of order ÷ segments received, of an end that receives.
     pub out_of_order: Option<f64>,
+    /// Round-trip time ÷ its minimum, of an end that receives.
+    pub queueing: Option<f64>,
     /// Segments of data in the other direction for each round trip.
     pub turns: Option<f64>,
     /// Of connections with data in both directions: nothing is under way, and the last data came from the other end, which
@@ -159,10 +162,6 @@ impl Foreign {
     fn with_segments(self, own: &Series, program: &Program, each_bps: Option<f64>) -> Foreign {
         let each = each_bps.map(|bps| bps / 8.0);
         let count = |of: fn(&TcpInfo) -> Option<u32>| own.edges()?.tcp(of);
-        let windows = own.samples().flat_map(Sample::connections);
-        let windows: Vec<u32> = windows.filter_map(|info| info.snd_wnd_bytes).collect();
-        let least = windows.iter().min().map(|bytes| f64::from(*bytes));
-        let most = windows.iter().max().map(|bytes| f64::from(*bytes));
         let answers = match self.role {
             Role::Sender => count(|info| info.data_segs_in),
             Role::Receiver => count(|info| info.data_segs_out),
@@ -181,6 +180,11 @@ impl Foreign {
             let window = f64::from(info.rcv_wnd_bytes.filter(|bytes| *bytes > 0)?);
             Some(each? * rtt_s / window)
         };
+        let queueing = |info: &TcpInfo| {
+            let rtt_us = f64::from(info.rcv_rtt_us.filter(|us| *us > 0)?);
+            // Timestamps count milliseconds.
+            Some(rtt_us / f64::from(info.min_rtt_us?.max(1000)))
+        };
         let cap = |info: &TcpInfo| {
             let cap = info.max_pacing_rate_bytes_per_second?;
             (cap < u64::from(u32::MAX)).then_some(cap as f64)
@@ -197,8 +201,9 @@ impl Foreign {
         let busy_us = own.edges().and_then(busy_us);
         Foreign {
             under_way: ratio(busy_us.map(|us| us / 1e6), Some(all_s)),
-            dips: ratio(least, most),
+            dips: dips(own, self.connections),
             window_use: own.tcp(used),
+            queueing: own.tcp(queueing),
             out_of_order: ratio(count(|info| info.rcv_ooopack), count(|info| info.segs_in)),
             its_turn: own.tcp(its_turn).filter(|_| is_asked),
             begins: answers.filter(|asked| *asked >= begins).map(|_| begins),
@@ -208,6 +213,19 @@ impl Foreign {
             ..self
         }
     }
+}
+
+fn dips(own: &Series, connections: usize) -> Option<f64> {
+    let all = (0..connections).filter_map(|at| {
+        let samples = own.samples();
+        let windows = samples.filter_map(|one| one.connections().get(at)?.snd_wnd_bytes);
+        let [most, least] = windows.fold([0_u32; 2], |[most, least], bytes| match bytes > most {
+            true => [bytes, bytes],
+            false => [most, least.min(bytes)],
+        });
+        ratio(Some(least.into()), Some(most.into()))
+    });
+    all.min_by(f64::total_cmp)
 }
 
 /// The connections whose congestion window fell to half or less, although nothing was sent again, and holds back what waits.
@@ -221,8 +239,9 @@ fn begin_again((before, after): (&Sample, &Sample)) -> f64 {
     pairs.filter(begins).count() as f64
 }
 
-/// Whether less than a segment waits to be sent.
+/// Whether less than a segment waits to be sent, with room in the congestion window and nothing sent again.
 fn is_held(info: &TcpInfo) -> Option<bool> {
     let waits = info.notsent_bytes?;
-    Some(waits > 0 && waits < info.snd_mss_bytes?)
+    let has_room = info.unacked_segments? < info.snd_cwnd_segments?;
+    Some(waits > 0 && waits < info.snd_mss_bytes? && has_room && info.ca_state? < RECOVERY)
 }

@@ -8,7 +8,7 @@ use crate::explain::series::{Series, mean, ratio};
 use crate::metrics::{Edges, RunView, actual, protocols_grown};
 
 /// The state of congestion control from which on lost segments are sent again (`TCP_CA_Recovery`).
-const RECOVERY: u8 = 3;
+pub(super) const RECOVERY: u8 = 3;
 
 /// A buffer whose size a program set.
 pub(super) const SET: &str = "the program set its size, which ends autotuning";

@@ -33,7 +33,7 @@ pub struct Spurious {
 pub struct LossLedger {
     /// TCP segments with data, and UDP datagrams, that were sent at both ends together.
     pub sent: u64,
-    /// Copies that a link emulator made of them.
+    /// Copies that were made of them on the way.
     pub copies: u64,
     /// Those of both that reached the socket of the other end and were taken by it.
     pub delivered: u64,
@@ -98,7 +98,9 @@ impl fmt::Display for LossLedger {
         }
         let mut causes = Vec::new();
         let mut drops: Vec<&Drops> = self.drops.iter().collect();
-        drops.sort_by_key(|row| std::cmp::Reverse(row.segments));
+        // What a socket drops is surely of this run.
+        let is_shared = |row: &Drops| !row.counter.starts_with("sk_drops");
+        drops.sort_by_key(|row| (is_shared(row), std::cmp::Reverse(row.segments)));
         let all = retransmitted.saturating_add(self.lost_datagrams);
         let part = |count: u64| match count {
             1 if all == 1 => String::new(),

@@ -26,6 +26,8 @@ pub(super) struct Totals {
     missing_segments: i64,
     /// Datagrams of which no copy came, less the copies of others that came.
     missing_datagrams: i64,
+    /// The copies that receivers of datagrams saw.
+    seen_copies: u64,
     reported: Option<u64>,
     /// Whether a sender saw that segments had arrived in another order.
     is_reordered: bool,
@@ -139,6 +141,7 @@ impl Totals {
                 1.0,
                 1.0,
             ));
+            self.seen_copies = self.seen_copies.saturating_add(sequence.duplicated);
             signed(sequence.total_lost) - signed(sequence.duplicated)
         };
         self.missing_datagrams = self.missing_datagrams.saturating_add(lost);
@@ -158,6 +161,10 @@ impl Totals {
     /// Counts what is missing as lost. A copy that did not come was lost as well; where a run has both,
     /// copies are taken for those of segments.
     fn lose(&mut self, is_tcp: bool) {
+        if !is_tcp {
+            // Not only bitcost's link emulators make some.
+            self.ledger.copies = self.ledger.copies.max(self.seen_copies);
+        }
         let copies = signed(self.ledger.copies);
         let (segments, datagrams) = if is_tcp { (copies, 0) } else { (0, copies) };
         self.ledger.lost_segments = positive(self.missing_segments.saturating_add(segments));

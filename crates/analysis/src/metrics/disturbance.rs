@@ -166,8 +166,10 @@ pub(crate) fn is_known(run: &RunView) -> bool {
 }
 
 fn records<'a>(run: &RunView<'a>) -> impl Iterator<Item = &'a EndpointRecord> + use<'a> {
-    let receiver = (!run.shared_cpus).then_some(run.receiver);
-    std::iter::once(run.sender).chain(receiver)
+    let hosts = if run.shared_cpus { 1 } else { 2 };
+    // An iperf3 server tells nothing of its host.
+    let told = run.ends().into_iter().filter(|end| end.iperf3.is_none());
+    told.take(hosts)
 }
 
 /// The clocks of other programs, and the time between their readings.

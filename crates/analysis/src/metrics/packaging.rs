@@ -117,8 +117,8 @@ pub fn full_packets_pct(run: &RunView) -> Option<f64> {
     let (mut all, mut in_full) = (0.0, 0.0);
     for step in Edges::steps(&run.sender.samples) {
         all += step.seconds;
-        let packets = step.sent_packets().filter(|packets| *packets > 0.0)?;
-        if step.counted(|counts| counts.bytes)? / packets >= full {
+        let packets = step.sent_packets()?;
+        if packets > 0.0 && step.counted(|counts| counts.bytes)? / packets >= full {
             in_full += step.seconds;
         }
     }

@@ -5,13 +5,16 @@ use bitcost_model::record::{Counts, EndpointRecord, PhaseCounts};
 use bitcost_model::soft_interrupts::spans;
 use bitcost_stats::{Error, Interval, batch_length, batch_means_error, spread};
 
-use crate::metrics::disturbance::disturbance;
+use crate::metrics::counting;
+use crate::metrics::disturbance::{Disturbance, disturbance};
 use crate::metrics::table::{Metric, metric};
+use crate::metrics::timing::path_mtu;
 use crate::metrics::view::RunView;
 
 /// The metrics of which one run states an interval: each is a quotient of sums over the window.
-pub const WITH_INTERVAL: [&str; 6] = [
+pub const WITH_INTERVAL: [&str; 7] = [
     "throughput_mbps",
+    "background_throughput_mbps",
     "transactions_per_second",
     "send_service_demand_us_per_kib",
     "receive_service_demand_us_per_kib",
@@ -20,7 +23,7 @@ pub const WITH_INTERVAL: [&str; 6] = [
 ];
 
 /// How many of them, the first, are rates, and no costs.
-const RATES: usize = 2;
+const RATES: usize = 3;
 
 /// The error within a test below which a rate is steady, and the share of what the lab's links or the request allow from
 /// which it is: they limit it, and not a CPU.
@@ -45,7 +48,7 @@ pub struct SingleRun {
     pub within: Error,
     /// The relative standard error of what varies between runs.
     pub between: Error,
-    /// What the figure cannot exceed: a throughput the rate that was requested, and that of the lab's links.
+    /// What the figure cannot exceed: the rate that was requested, and a throughput that of the lab's links.
     most: Option<f64>,
 }
 
@@ -75,19 +78,27 @@ pub fn single_run(run: &RunView, name: &str) -> Option<SingleRun> {
         error: Some(within.error / mean).filter(|error| error.is_finite())?,
         ..within
     };
-    let conditions = run.conditions;
-    let requested = conditions.rate_bps;
-    let requested = requested.map(|rate| rate as f64 * f64::from(conditions.flows));
-    let rates = [requested, run.shaped_bps].into_iter().flatten();
-    let rates = rates.filter(|_| name == WITH_INTERVAL[0]);
-    let most = rates.map(|rate| rate / 1e6).reduce(f64::min);
+    let asked_bps = run.conditions.asked_bps(path_mtu(run.sender));
+    let asked = match metric.name {
+        "throughput_mbps" => asked_bps.map(|bps| bps / 1e6),
+        "transactions_per_second" => run.conditions.transaction_rate.map(f64::from),
+        _ => None,
+    };
+    let asked = asked.map(|each| each * f64::from(run.conditions.flows));
+    let shaped_bps = run.shaped_bps.filter(|_| name == WITH_INTERVAL[0]);
+    let rates = [asked, shaped_bps.map(|bps| bps / 1e6)];
+    let most = rates.into_iter().flatten().reduce(f64::min);
     let is_rate = WITH_INTERVAL[..RATES].contains(&metric.name);
     let is_kept = most.is_some_and(|most| value >= KEPT * most);
     let is_steady = is_rate && (is_kept || within.error < STEADY);
     let usual = BETWEEN[usize::from(!is_steady) + usize::from(!is_rate)].max(within.error);
     // What other programs took is missing from the figure, or is not, in the next test.
     let beside = disturbance(run).filter(|_| !is_steady);
-    let beside = beside.map_or(0.0, |found| (found.pct() / 100.0).min(MOST_BESIDE));
+    let cpus = match beside {
+        Some(Disturbance::Unexplained { .. }) => counting::busy_cpus(run)?.1,
+        _ => 1.0,
+    };
+    let beside = beside.map_or(0.0, |found| (found.pct() / 100.0 * cpus).min(MOST_BESIDE));
     Some(SingleRun {
         value,
         within,
@@ -106,6 +117,8 @@ fn batches(run: &RunView, metric: &Metric) -> Option<Vec<f64>> {
     let length = batch_length(steps)?;
     let bare = [run.sender, run.receiver].map(|end| EndpointRecord {
         samples: Vec::new(),
+        // Without these, the readings of a batch give what its background flows did.
+        background: Vec::new(),
         ..end.clone()
     });
     let of = |batch: usize| {

@@ -45,7 +45,7 @@ pub fn jitter_us(run: &RunView) -> Option<f64> {
 }
 
 /// The MTU of the path, as the kernel of an end knows it.
-fn path_mtu(end: &EndpointRecord) -> Option<u32> {
+pub(super) fn path_mtu(end: &EndpointRecord) -> Option<u32> {
     actual(end, PATH_MTU)?.parse().ok()
 }
 

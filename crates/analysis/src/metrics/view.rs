@@ -60,15 +60,6 @@ impl<'a> RunView<'a> {
         of.background.is_empty() && of.direction != Direction::Both
     }
 
-    pub fn measured(&self, role: Role) -> &'a Counts {
-        &self.end(role).counts.measured
-    }
-
-    /// Length of the window that an endpoint's measured counts belong to, in seconds; absent where
-    /// it is empty.
-    ///
-    /// A receiver counts by the sender's marks wherever there are any, so its window is the
-    /// sender's.
     /// Datagrams of a packet at the receiver's socket: with `gro` each call takes one packet.
     pub fn datagrams_in_packet(&self) -> f64 {
         let counts = self.receiver.counts.total();
@@ -78,6 +69,15 @@ impl<'a> RunView<'a> {
         }
     }
 
+    pub fn measured(&self, role: Role) -> &'a Counts {
+        &self.end(role).counts.measured
+    }
+
+    /// Length of the window that an endpoint's measured counts belong to, in seconds; absent where
+    /// it is empty.
+    ///
+    /// A receiver counts by the sender's marks wherever there are any, so its window is the
+    /// sender's.
     pub fn window_seconds(&self, role: Role) -> Option<f64> {
         // The record of a receiver that was lost may end before the sender's.
         let by_marks = self.conditions.workload.marks_window() && self.interrupted.is_none();

@@ -190,6 +190,8 @@ fn what_a_card_says_is_read_from_a_record_of_256_cpus() {
         );
         sample.interfaces.push(Interface {
             rx_bytes: 24_000_000 * reading,
+            // The other direction.
+            tx_bytes: 30_000_000 * reading,
             rx_dropped: 70 + 10 * reading,
             rx_packets: 1000 * reading,
             ..Interface::default()

@@ -286,6 +286,18 @@ fn datagrams_are_lost_at_the_socket_and_on_the_way() {
 }
 
 #[test]
+fn copies_that_the_receiver_saw_hide_no_loss() {
+    let mut run = Run::datagrams(100_000, 100);
+    let sequence = run.receiver.sequence.as_mut().expect("of datagrams");
+    sequence.duplicated = 60;
+    let ledger = run.ledger().unwrap();
+    assert_eq!(
+        (ledger.copies, ledger.lost(), ledger.delivered),
+        (60, 100, 99_960)
+    );
+}
+
+#[test]
 fn merged_datagrams_are_dropped_together() {
     let mut run = Run::datagrams(256_000, 128_000);
     run.conditions.receive_mode = Mode::Gro;

@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use bitcost_analysis::metrics::{SingleRun, single_run};
+use bitcost_model::record::{PartRecord, PartSample};
 use bitcost_stats::Interval;
 
 /// Steps of 100 ms in a window.
@@ -121,6 +122,53 @@ fn what_lasts_for_seconds_widens_the_interval() {
         assert!(long.within.error > 0.06, "{long:?}");
         assert!(long.interval().high > short.interval().high, "{long:?}");
     }
+}
+
+#[test]
+fn no_interval_reaches_above_a_requested_rate() {
+    let messages = Conditions {
+        message_size_bytes: 1 << 20,
+        message_rate: Some(10),
+        ..Conditions::default()
+    };
+    let transactions = Conditions {
+        transaction_rate: Some(10 << 20),
+        ..Conditions::of(Workload::TcpRr)
+    };
+    let names = ["throughput_mbps", "transactions_per_second"];
+    for (name, conditions) in names.into_iter().zip([messages, transactions]) {
+        let ends = ENDS.map(|role| end(role, |_| 1 << 20));
+        let run = Run {
+            conditions,
+            ..Run::new(Workload::default(), ends)
+        };
+        let found = single_run(&run.view(), name).expect("an interval");
+        assert_close(found.interval().high, found.value);
+    }
+}
+
+#[test]
+fn the_other_way_has_the_interval_of_its_own_counts() {
+    let ends = ENDS.map(|role| {
+        let mut record = end(role, |step| (1 + 2 * step / STEPS) << 20);
+        for sample in &mut record.samples {
+            let counts = sample.counts;
+            sample.background = vec![PartSample {
+                counts,
+                ..PartSample::default()
+            }];
+        }
+        let mut part = PartRecord::default();
+        part.all.counts = record.counts;
+        record.background = vec![part];
+        record
+    });
+    let mut run = Run::new(Workload::default(), ends);
+    run.conditions.direction = Direction::Both;
+    let names = ["throughput_mbps", "background_throughput_mbps"];
+    let [one, other] = names.map(|name| single_run(&run.view(), name).expect("an interval"));
+    assert!(one.within.error > 0.06, "{one:?}");
+    assert_eq!(one, other);
 }
 
 #[test]

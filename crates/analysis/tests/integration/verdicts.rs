@@ -137,7 +137,7 @@ fn the_ends_are_told_by_where_their_time_goes() {
             of.rate_kept = Some(0.99);
         }),
         ("the sender is throttled", &|of| {
-            sender(of);
+            (of.sender, of.receiver) = (times(0.38, 0.6, 0.0), times(0.4, 0.0, 0.0));
             of.throttled = [Some(0.6), Some(0.0)];
         }),
     ]));
@@ -351,6 +351,35 @@ fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time(
 }
 
 #[test]
+fn a_rate_that_is_kept_is_that_of_a_queue_where_it_does_not_arrive() {
+    let name = |arrived, goodput_bps| {
+        let mut of = calm();
+        (of.is_tcp, of.hops) = (false, vec![hop("sender h1-eth0", 0.0)]);
+        (of.hops[0].passed_bps, of.hops[0].rate_bps) = (4.9e8, Some(5e8));
+        (of.rate_kept, of.arrived) = (Some(1.0), Some(arrived));
+        of.goodput_bps = Some(goodput_bps);
+        decide(&of).limiter().name()
+    };
+    assert_eq!(name(0.9, 4.8e8), "rate");
+    // As much less as by chance, and beside other traffic.
+    assert_eq!(name(0.978, 4.8e8), "application_pacing");
+    assert_eq!(name(0.9, 1e8), "application_pacing");
+}
+
+#[test]
+fn a_quota_limits_an_end_that_waits_and_keeps_no_rate() {
+    let name = |wait, kept| {
+        let mut of = calm();
+        (of.sender, of.throttled) = (times(0.3, wait, 0.0), [Some(3.0), None]);
+        of.rate_kept = Some(kept);
+        decide(&of).limiter().name()
+    };
+    assert_eq!(name(0.6, 0.5), "cpu_quota");
+    assert_eq!(name(0.6, 1.0), "application_pacing");
+    assert_ne!(name(0.0, 0.5), "cpu_quota");
+}
+
+#[test]
 fn a_queue_that_is_never_empty_is_a_rate() {
     let queueing = |of: &mut Signals, queueing| {
         busy(of, 0.1, 0.1);
@@ -546,16 +575,17 @@ fn packets_that_do_not_fit_the_path_are_told_by_what_becomes_of_them() {
 
 #[test]
 fn one_end_of_another_programs_connections_tells_what_it_sees() {
-    let sends = |of: &mut Signals, foreign: Foreign| {
+    let sends = |of: &mut Signals, seen: fn(&mut Foreign)| {
         (of.sender, of.receiver) = (times(0.1, 0.0, 0.0), None);
-        let foreign = Foreign {
+        let mut foreign = Foreign {
             connections: 1,
-            ..foreign
+            ..Foreign::default()
         };
+        seen(&mut foreign);
         of.foreign = [Some(foreign), None];
     };
-    let receives = |of: &mut Signals, foreign: Foreign| {
-        sends(of, foreign);
+    let receives = |of: &mut Signals, seen: fn(&mut Foreign)| {
+        sends(of, seen);
         (of.sender, of.receiver) = (None, of.sender);
         let role = Role::Receiver;
         of.foreign = [
@@ -563,199 +593,125 @@ fn one_end_of_another_programs_connections_tells_what_it_sees() {
             of.foreign[0].map(|foreign| Foreign { role, ..foreign }),
         ];
     };
-    let none = Foreign::default();
+    let piles_up = |of: &mut Signals| {
+        receives(of, |end| {
+            (end.unread, end.piles_up) = (Some(1.0), Some(1.0));
+        });
+    };
     assert_snapshot!(verdicts(&[
         ("nothing waits to be sent", &|of| {
-            let spare = Some(0.9);
-            sends(of, Foreign { spare, ..none });
+            sends(of, |end| end.spare = Some(0.9));
         }),
         ("nothing waits, and a buffer limits", &|of| {
-            let spare = Some(0.9);
-            sends(of, Foreign { spare, ..none });
+            sends(of, |end| end.spare = Some(0.9));
             of.tcp.sndbuf_limited = Some(0.6);
         }),
         ("nothing moved", &|of| {
-            let spare = Some(1.0);
-            sends(of, Foreign { spare, ..none });
+            sends(of, |end| end.spare = Some(1.0));
             of.goodput_bps = None;
         }),
         ("small segments wait for an acknowledgement", &|of| {
-            let held = [Some(0.9), Some(0.0)];
-            sends(of, Foreign { held, ..none });
+            sends(of, |end| end.held = [Some(0.9), Some(0.0)]);
         }),
         ("corked", &|of| {
-            let held = [Some(0.0), Some(0.9)];
-            sends(of, Foreign { held, ..none });
+            sends(of, |end| end.held = [Some(0.0), Some(0.9)]);
         }),
         ("a window that closes", &|of| {
-            let dips = Some(0.01);
-            sends(of, Foreign { dips, ..none });
+            sends(of, |end| end.dips = Some(0.01));
             of.tcp.rwnd_limited = Some(0.6);
         }),
         ("a window that stays", &|of| {
-            let dips = Some(0.9);
-            sends(of, Foreign { dips, ..none });
+            sends(of, |end| end.dips = Some(0.9));
             of.tcp.rwnd_limited = Some(0.6);
         }),
-        ("data wait for a program with time", &|of| {
-            let [unread, piles_up] = [Some(1.0); 2];
-            let foreign = Foreign {
-                unread,
-                piles_up,
-                ..none
-            };
-            receives(of, foreign);
-        }),
+        ("data wait for a program with time", &piles_up),
         ("data wait for a program without", &|of| {
-            let [unread, piles_up] = [Some(1.0); 2];
-            let foreign = Foreign {
-                unread,
-                piles_up,
-                ..none
-            };
-            receives(of, foreign);
+            piles_up(of);
             of.receiver = times(0.95, 0.0, 0.0);
         }),
         ("a window that is full", &|of| {
-            let (unread, window_use) = (Some(0.0), Some(0.9));
-            let foreign = Foreign {
-                unread,
-                window_use,
-                ..none
-            };
-            receives(of, foreign);
+            receives(of, |end| {
+                (end.unread, end.window_use) = (Some(0.0), Some(0.9));
+            });
         }),
         ("segments out of order", &|of| {
-            let out_of_order = Some(0.01);
-            receives(
-                of,
-                Foreign {
-                    out_of_order,
-                    ..none
-                },
-            );
+            receives(of, |end| end.out_of_order = Some(0.01));
         }),
         ("short of memory", &|of| {
-            let short_of_memory = Some(50.0);
-            receives(
-                of,
-                Foreign {
-                    short_of_memory,
-                    ..none
-                },
-            );
+            receives(of, |end| end.short_of_memory = Some(50.0));
         }),
         ("a rate that the program allows", &|of| {
-            let of_cap = Some(0.97);
-            sends(of, Foreign { of_cap, ..none });
+            sends(of, |end| end.of_cap = Some(0.97));
         }),
         ("one request at a time", &|of| {
-            let (spare, turns) = (Some(0.9), Some(1.0));
-            sends(
-                of,
-                Foreign {
-                    spare,
-                    turns,
-                    ..none
-                },
-            );
+            sends(of, |end| {
+                (end.spare, end.turns) = (Some(0.9), Some(1.0));
+            });
         }),
         ("small writes", &|of| {
-            let write_bytes = Some(120.0);
-            sends(
-                of,
-                Foreign {
-                    write_bytes,
-                    ..none
-                },
-            );
+            sends(of, |end| end.write_bytes = Some(120.0));
             of.sender = times(0.98, 0.0, 0.0);
         }),
         ("a full queue of connections", &|of| {
-            let queue_full = Some(0.8);
-            receives(of, Foreign { queue_full, ..none });
+            receives(of, |end| end.queue_full = Some(0.8));
         }),
         ("none lasts", &|of| {
-            let opened = Some(200.0);
-            sends(of, Foreign { opened, ..none });
-            of.foreign[0].as_mut().expect("it is").connections = 0;
+            sends(of, |end| {
+                (end.opened, end.connections) = (Some(200.0), 0);
+            });
             of.goodput_bps = None;
         }),
         ("datagrams that a socket drops", &|of| {
-            let dropped = Some(0.2);
-            receives(of, Foreign { dropped, ..none });
+            receives(of, |end| end.dropped = Some(0.2));
             of.is_tcp = false;
         }),
         (
             "datagrams dropped while the program waits for a CPU",
             &|of| {
-                let dropped = Some(0.2);
-                receives(of, Foreign { dropped, ..none });
+                receives(of, |end| end.dropped = Some(0.2));
                 of.receiver = times(0.4, 0.3, 0.0);
                 of.is_tcp = false;
             }
         ),
         ("a queue of the host that is not empty", &|of| {
-            let queued = Some(0.9);
-            sends(of, Foreign { queued, ..none });
+            sends(of, |end| end.queued = Some(0.9));
             of.hops = vec![hop("sender eth0", 0.0)];
         }),
         ("nothing waits, and the send buffer is full", &|of| {
-            let spare = Some(0.9);
-            sends(of, Foreign { spare, ..none });
+            sends(of, |end| end.spare = Some(0.9));
             (of.tcp.unsent, of.tcp.buffer_use) = (Some(0.0), Some(0.98));
         }),
         ("asked, and nothing under way", &|of| {
-            let (its_turn, listens) = (Some(0.9), true);
-            let foreign = Foreign {
-                its_turn,
-                listens,
-                ..none
-            };
-            sends(of, foreign);
+            sends(of, |end| {
+                (end.its_turn, end.listens) = (Some(0.9), true);
+            });
         }),
         ("a window that grows since losses", &|of| {
-            let spare = Some(0.0);
-            sends(of, Foreign { spare, ..none });
+            sends(of, |end| end.spare = Some(0.0));
             of.tcp.sent_again = Some(11.0);
             (of.tcp.halves, of.tcp.in_slow_start) = (true, Some(false));
             (of.tcp.cwnd_use, of.tcp.queueing) = (Some(0.95), Some(1.1));
         }),
         ("windows that begin again", &|of| {
-            let begins = Some(5.0);
-            sends(of, Foreign { begins, ..none });
+            sends(of, |end| end.begins = Some(5.0));
             of.tcp.halves = true;
         }),
         ("bursts of datagrams", &|of| {
-            let (is_empty, burst) = (Some(1.0), Some(178.0));
-            sends(
-                of,
-                Foreign {
-                    is_empty,
-                    burst,
-                    ..none
-                },
-            );
+            sends(of, |end| {
+                (end.is_empty, end.burst) = (Some(1.0), Some(178.0));
+            });
             of.is_tcp = false;
         }),
         ("both ends: out of order, and sent again", &|of| {
-            let out_of_order = Some(0.01);
-            receives(
-                of,
-                Foreign {
-                    out_of_order,
-                    ..none
-                },
-            );
+            receives(of, |end| end.out_of_order = Some(0.01));
             of.foreign[0] = Some(Foreign {
                 spare: Some(0.9),
-                ..none
+                ..Foreign::default()
             });
             of.sender = times(0.1, 0.0, 0.0);
         }),
         ("datagrams that the host gives up", &|of| {
-            let given_up = Some(0.2);
-            receives(of, Foreign { given_up, ..none });
+            receives(of, |end| end.given_up = Some(0.2));
             of.is_tcp = false;
         }),
     ]));

@@ -12,6 +12,9 @@ use crate::failure::Failure;
 /// What is said of a figure that the test does not have; no longer test has it, either.
 const UNKNOWN: &str = " is not known";
 
+/// What is said of a figure without an interval; against an iperf3 server a longer test has none, either.
+const ALONE: &str = "; its error is not known from one test";
+
 #[derive(clap::Args)]
 pub struct Gates {
     /// Exit with code 1 if the throughput is under this rate, such as 5G, or fewer transactions a
@@ -71,9 +74,10 @@ impl Gates {
         match (of(Verdict::Fail), of(Verdict::CannotTell)) {
             (none, open) if none.is_empty() && open.is_empty() => Ok(()),
             (none, open) if none.is_empty() => {
-                let remedy = match open.contains(UNKNOWN) {
-                    true => "",
-                    false => {
+                let remedy = match [ALONE, UNKNOWN].map(|words| open.contains(words)) {
+                    [true, _] => "; use --until-interval 5%",
+                    [_, true] => "",
+                    _ => {
                         "; a longer test (--time), or several (--until-interval 5%), may decide it"
                     }
                 };
@@ -101,6 +105,7 @@ fn judge(
         (_, most) => format!("at most {}", plain(most?)),
     };
     let figure_words = number::known(&figure, &format!(" {unit}"));
-    let words = format!("{title} is {figure_words}, allowed: {bound}");
+    let alone = if figure.low.is_none() { ALONE } else { "" };
+    let words = format!("{title} is {figure_words}, allowed: {bound}{alone}");
     Some((Verdict::of(figure, least, most), words))
 }

@@ -159,18 +159,12 @@ mod tests {
             .line(&told(Role::Receiver, 1000, [62_500_000, 37_500_000], 7))
             .expect("three lines");
         let lines: Vec<&str> = lines.lines().collect();
-        assert_eq!(
-            lines[0],
-            "    1 s  → tcp_stream sender   1.00 Gbit/s  receiver    500 Mbit/s"
-        );
-        assert_eq!(
-            lines[1],
-            "    1 s  ← tcp_stream sender    300 Mbit/s  receiver    200 Mbit/s"
-        );
-        assert_eq!(
-            lines[2],
-            "    1 s  → tcp_rr     sender        7 tr/s  receiver        7 tr/s"
-        );
+        let expected = [
+            "    1 s  → tcp_stream sender   1.00 Gbit/s  receiver    500 Mbit/s",
+            "    1 s  ← tcp_stream sender    300 Mbit/s  receiver    200 Mbit/s",
+            "    1 s  → tcp_rr     sender        7 tr/s  receiver        7 tr/s",
+        ];
+        assert_eq!(lines, expected);
     }
 
     fn told(role: Role, at_ms: u64, bytes: u64) -> Event {

@@ -88,22 +88,17 @@ fn a_missing_cost_has_the_reason_of_its_attribution() {
 
 #[test]
 fn lost_datagrams_have_a_line_where_no_counter_was_read() {
-    let conditions = Conditions {
-        workload: Workload::UdpStream,
-        ..Conditions::default()
-    };
+    let conditions = Conditions::of(Workload::UdpStream);
     let sequence = Sequence {
         total_lost: 12,
         ..Sequence::default()
     };
-    let (sender, receiver) = (
-        EndpointRecord::default(),
-        EndpointRecord {
-            role: Role::Receiver,
-            sequence: Some(sequence),
-            ..EndpointRecord::default()
-        },
-    );
+    let sender = EndpointRecord::default();
+    let receiver = EndpointRecord {
+        role: Role::Receiver,
+        sequence: Some(sequence),
+        ..EndpointRecord::default()
+    };
     let run = view(&sender, &receiver, &conditions, true);
     let answer = printed(&test_answer(&run, "h1 to h2", None, None), NARROW);
     let why = "12 datagrams lost with warm-up and cooldown; where is not known: the counters around the whole traffic are not in this log";

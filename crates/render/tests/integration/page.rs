@@ -2,7 +2,6 @@
 
 use crate::common::*;
 use bitcost_analysis::checks::{CheckSummary, ClaimSummary, Verdict};
-use bitcost_import::Head;
 use bitcost_stats::Interval;
 use bitcost_study::{Bars, Expect, Picture, PictureKind, Scale};
 
@@ -28,13 +27,7 @@ fn failed(reason: &str) -> Run {
 }
 
 fn log(found: Vec<Run>, name: &str) -> Vec<Event> {
-    let head = Head {
-        name,
-        version: "0.1.0",
-        at: "2026-11-21T10:00:00Z",
-        command_line: vec!["bitcost".into(), HOSTILE.into()],
-    };
-    bitcost_import::execution(found, head)
+    imported(found, name, &["bitcost", HOSTILE])
 }
 
 fn render(events: &[Event]) -> String {
@@ -47,10 +40,6 @@ fn rendered(events: &[Event], change: impl FnOnce(&mut Summary)) -> String {
     change(&mut found.summary);
     found.comparison = of_study(&found, 3.0);
     page_of(&[found], HOSTILE)
-}
-
-fn of(executions: Vec<Findings>) -> String {
-    page_of(&executions, HOSTILE)
 }
 
 #[test]
@@ -164,7 +153,7 @@ fn sizes(factor: f64) -> Vec<Event> {
 #[test]
 fn executions_without_a_common_cell_are_chapters_alone() {
     let executions = [sizes(1.0), brands()].map(|events| execution("one", &events));
-    assert!(!of(executions.to_vec()).contains("What changed"));
+    assert!(!page_of(&executions, HOSTILE).contains("What changed"));
 }
 
 #[test]
@@ -285,7 +274,7 @@ fn the_document_is_next_to_our_figures() {
 fn of_two_executions_the_changes_stand_first() {
     let executions = [("before", sizes(1.0)), (HOSTILE, sizes(1.5))];
     let executions = executions.map(|(name, events)| execution(name, &events));
-    let html = of(executions.to_vec());
+    let html = page_of(&executions, HOSTILE);
     assert!(!html.contains("<img"), "words became markup");
     let changes = html.find("<h1>What changed</h1>").expect("a chapter");
     let table = html.find("<h2>Table</h2>").expect("the first execution's");

@@ -184,10 +184,7 @@ fn both_ways_are_next_to_each_other() {
 #[test]
 fn each_flow_of_datagrams_tells_its_share_of_loss() {
     let (_, [mut sender, mut receiver]) = tcp(Direction::Forward);
-    let conditions = Conditions {
-        workload: Workload::UdpStream,
-        ..Conditions::default()
-    };
+    let conditions = Conditions::of(Workload::UdpStream);
     sender.flows[0].counts.measured.messages = 200;
     let sequence = Sequence {
         measured_sent: 200,

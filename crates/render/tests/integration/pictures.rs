@@ -19,7 +19,7 @@ fn sizes(sizes: &[i64], runs: u32) -> Vec<Run> {
 
 /// The pictures of these kinds: each from its caption to its end, without the drawing for phones.
 fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
-    pictures_of(&imported(found, "x"), kinds)
+    pictures_of(&imported(found, "x", &[]), kinds)
 }
 
 fn pictures_of(events: &[Event], kinds: &[PictureKind]) -> Vec<String> {
@@ -137,7 +137,7 @@ fn with_levels(levels: [&str; 2], of: &[i64]) -> Vec<Run> {
 #[test]
 fn many_cells_along_sizes_are_lines_and_not_a_bar_each() {
     let first = |sizes: &[i64]| {
-        let events = imported(with_levels(["none", "all"], sizes), "x");
+        let events = imported(with_levels(["none", "all"], sizes), "x", &[]);
         let html = html(&events, summary(&events));
         let title = html.split("<strong>").nth(1).expect("a picture");
         title.split('<').next().expect("a title").to_owned()

@@ -127,7 +127,6 @@ fn the_layers_of_an_end_sum_to_its_cost() {
     }
 }
 
-/// Samples of a CPU stand for the time for which it was busy, however many were taken.
 #[test]
 fn samples_stand_for_the_busy_time_of_their_cpu() {
     // 850 of 1700 ms of what is not idle are two seconds of two CPUs' time in samples.

@@ -44,10 +44,11 @@ fn of_sysctl(
     let command = format!("sysctl -w {set}");
     let is_slow = |end: &Role| base.sysctl(*end, name).is_some_and(slows);
     let ends: Vec<Role> = ends.iter().copied().filter(is_slow).collect();
+    // Of several, one option would leave away all.
     let is_requested = |end: &Role| {
         let requests = base.conditions.of_host(base.host_role(*end));
-        let mut sysctls = requests.filter_map(HostSetting::sysctl);
-        sysctls.any(|one| one.name == name)
+        let mut sysctls = requests.filter_map(HostSetting::sysctl).peekable();
+        sysctls.peek().is_some() && sysctls.all(|one| one.name == name)
     };
     let removes = ends.iter().all(is_requested).then_some("sysctl");
     let offer = |(typed, command): (String, (String, Place))| {

@@ -2,7 +2,7 @@
 
 use bitcost_model::record::Role;
 
-use super::evidence::{least, least_of, most, most_of};
+use super::evidence::{QUEUEING, least, least_of, most, most_of};
 use crate::explain::foreign::Foreign;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
 use crate::explain::signals::Signals;
@@ -62,7 +62,7 @@ pub static NAGLE: LimiterRow = LimiterRow {
     name: "nagle",
     title: "small segments held back",
     remedy: "write what belongs together with one call (writev), or set TCP_NODELAY in the program that writes; take TCP_CORK off after each answer",
-    evidence: "of another program's connections: less than a segment waits to be sent 30 % of the time",
+    evidence: "of another program's connections: less than a segment waits to be sent 30 % of the time, with room in the congestion window and nothing sent again",
     suspects: |signals, found| {
         let details = [
             "Nagle's algorithm waits for an acknowledgement, which the other end delays",
@@ -289,6 +289,9 @@ pub(super) fn window_is_full(signals: &Signals, row: &'static LimiterRow) -> Opt
 pub(super) fn arrives_late(signals: &Signals, row: &'static LimiterRow) -> Option<Candidate> {
     let of = receives_alone(signals)?;
     let mut evidence = vec![least(LATE, of.out_of_order?, 0.001)];
+    // The queue of a line that is full drops some, too.
+    let counter = "round-trip time at the receiver ÷ its minimum";
+    evidence.extend(of.queueing.map(|one| most_of(counter, one, "", QUEUEING)));
     let busy = signals.receiver.map(|times| times.busy());
     evidence.extend(busy.map(|busy| most("receiver on a CPU or waiting for one", busy, BUSY)));
     Some(row.suspect(0.58, evidence).of_change())

@@ -2,7 +2,7 @@
 
 use bitcost_model::record::Role;
 
-use super::evidence::{least, least_of};
+use super::evidence::{keeps_rate, least, least_of};
 use super::lost::losses;
 use super::path::{HELD_UP, filled, grows};
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
@@ -37,21 +37,23 @@ pub static ACK_PATH: LimiterRow = LimiterRow {
     name: "ack_path",
     title: "acknowledgements held up on the return path",
     remedy: "shape what the receiver's host sends to just under the rate of its uplink, and let small packets pass first (tc qdisc replace dev DEV root cake bandwidth RATE, or fq_codel below htb)",
-    evidence: "twice the run's goodput left the receiver's interface beside it; and the round-trip time is 10 ms and has grown, or the receiver's host sends 0.1 % of its segments again",
+    evidence: "twice the run's goodput left the receiver's interface beside it; and the round-trip time is 10 ms and has grown, or the receiver's host sends 0.1 % of its segments again (weaker evidence where only one of these holds); and a requested rate is not kept",
     suspects: |signals, found| {
-        let Some(rtt_ms) = signals.tcp.rtt_ms else {
+        let Some(rtt_ms) = signals.tcp.rtt_ms.filter(|_| !keeps_rate(signals)) else {
             return;
         };
         let long = least_of("round-trip time", rtt_ms, "ms", LONG_MS);
-        // The round-trip time alone grows by the queue of the data, too.
-        let resent = resent(signals, Role::Receiver);
-        let is_dropped = resent.as_ref().is_some_and(|why| why.margin() >= 0.0);
-        let strength = if is_dropped { 1.0 } else { 0.53 };
-        let all = grows(signals).into_iter().chain(resent);
-        let all = all.map(|why| {
-            ACK_PATH
-                .suspect(strength, vec![why, long.clone()])
-                .of_change()
+        // The queue of the data also lets the round-trip time grow, and the host has other connections.
+        let both = [grows(signals), resent(signals, Role::Receiver)];
+        let holds = |why: &Option<Evidence>| why.as_ref().is_some_and(|why| why.margin() >= 0.0);
+        let strengths = match both.iter().all(holds) {
+            true => [1.0, 1.0],
+            false => [0.53, 0.56],
+        };
+        let all = both.into_iter().zip(strengths);
+        let all = all.filter_map(|(why, strength)| {
+            let evidence = vec![why?, long.clone()];
+            Some(ACK_PATH.suspect(strength, evidence).of_change())
         });
         found.extend(all.filter_map(|one| beside(signals, Role::Receiver, FAR_MORE, one)));
     },
@@ -72,9 +74,11 @@ fn competing(signals: &Signals) -> Vec<Candidate> {
     };
     let sender = signals.sender.filter(|_| signals.transactions.is_none());
     let held_up = sender.map(|end| least("sender blocked in send", end.blocked, HELD_UP));
+    // It may go elsewhere; of requests it is what makes them wait.
+    let strength = signals.transactions.map_or(0.61, |_| 0.72);
     let on_the_path = signs.into_iter().flatten().map(|why| {
         let evidence = std::iter::once(why).chain(held_up.clone()).collect();
-        let found = COMPETING.suspect(0.72, evidence).of_change();
+        let found = COMPETING.suspect(strength, evidence).of_change();
         found.at(ON_THE_PATH)
     });
     full.chain(on_the_path).collect()

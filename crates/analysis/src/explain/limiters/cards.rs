@@ -4,8 +4,8 @@ use bitcost_model::record::Role;
 
 use super::application::MOSTLY;
 use super::ends::{receiving, sending};
-use super::evidence::{keeps_rate, least, least_of};
-use super::lost::{EXPLAINED, RETRANSMITTED, at_socket, datagrams, losses};
+use super::evidence::{EXPLAINED, keeps_rate, least, least_of};
+use super::lost::{RETRANSMITTED, at_socket, datagrams, losses};
 use super::path::HELD_UP;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
 use crate::explain::signals::{CONTENDED, Signals};

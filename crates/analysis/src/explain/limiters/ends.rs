@@ -3,7 +3,7 @@
 use bitcost_model::record::Role;
 
 use super::application::{has_no_time, is_capped};
-use super::evidence::{AT_WORK, RATE_KEPT, SHARED, least, least_of, most};
+use super::evidence::{AT_WORK, LOSS_PCT, RATE_KEPT, SHARED, keeps_rate, least, least_of, most};
 use super::lost::at_socket;
 use crate::explain::behind::Behind;
 use crate::explain::limiter::{Candidate, Evidence, Limiter, LimiterRow};
@@ -122,11 +122,15 @@ pub static CPU_QUOTA: LimiterRow = LimiterRow {
     name: "cpu_quota",
     title: "CPU quota",
     remedy: "raise the CPU quota of the end's control group (cpu.max)",
-    evidence: "an end throttled 5 % of the time (`cpu.stat`)",
+    evidence: "an end throttled 5 % of the time (`cpu.stat`, no more than its threads wait for a CPU); and a requested rate is not kept, or over 2 % of datagrams are lost",
     suspects: |signals, found| {
+        let is_lossy = signals.loss.is_some_and(|loss| loss.pct > LOSS_PCT);
         let ends = [Role::Sender, Role::Receiver].into_iter();
+        let ends = ends.filter(|_| is_lossy || !keeps_rate(signals));
         found.extend(ends.filter_map(|role| {
             let share = signals.throttled[role as usize].filter(|share| *share > 0.0)?;
+            // The kernel adds up the times of all CPUs.
+            let share = signals.end(role).map_or(share, |end| share.min(end.wait));
             let counter = format!("{} throttled by its quota", role.name());
             let found = CPU_QUOTA.suspect(0.88, vec![least(counter, share, THROTTLED)]);
             Some(found.at(format!("of the {}", role.name())).of_change())

@@ -1,7 +1,7 @@
 //! Lost datagrams and retransmitted segments, by what dropped them.
 
 use super::application::overflows;
-use super::evidence::{LOSS_PCT, least, least_of};
+use super::evidence::{EXPLAINED, LOSS_PCT, dropped, least, least_of};
 use super::path::stands;
 use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
@@ -10,9 +10,6 @@ use crate::explain::tcp::Tcp;
 
 /// A sender that requests no rate gains less than an experiment counts (1.15 times) where under this share, in per cent, is lost.
 const LITTLE_PCT: f64 = 13.0;
-
-/// A counter of drops explains a loss when it counts this share of what was lost.
-pub(super) const EXPLAINED: f64 = 0.5;
 
 /// Share of retransmitted segments from which on loss matters.
 pub(super) const RETRANSMITTED: f64 = 0.001;
@@ -142,12 +139,9 @@ fn of_streams(signals: &Signals) -> Vec<Candidate> {
     let tcp = &signals.tcp;
     let dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
     let named = dropping.filter_map(|hop| {
-        // One packet may be several segments, as long as nothing splits it.
-        let all = tcp.segments;
-        let each = all.map_or(1.0, |all| (all / hop.packets.max(1.0)).max(1.0));
         let place = format!("{} at {}", hop.kind, hop.name);
         let dropped_by = format!("segments dropped by {place} ÷ retransmitted segments");
-        let share = hop.drops * each / tcp.retransmits?.max(1.0);
+        let share = dropped(hop, tcp)?;
         let evidence = vec![losses(tcp)?, least(dropped_by, share, EXPLAINED)];
         let found = QUEUE_OVERFLOW.suspect(0.6, evidence).of_change();
         Some(found.at(format!("at {}", hop.name)))

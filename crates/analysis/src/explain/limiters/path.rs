@@ -1,7 +1,7 @@
 //! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
 use super::application::waits_here;
-use super::evidence::{AT_WORK, LOSS_PCT, SHARED, keeps_rate};
+use super::evidence::{AT_WORK, EXPLAINED, LOSS_PCT, QUEUEING, SHARED, dropped, keeps_rate};
 use super::evidence::{least, least_of, most, most_of};
 use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
@@ -10,20 +10,20 @@ use crate::explain::signals::Signals;
 /// The share of a set rate that may be missing where the queue limits.
 const UNFILLED: f64 = 0.03;
 
+/// What arrives may be this share of the rate less by chance: both ends are not read at once.
+const BY_CHANCE: f64 = 0.005;
+
 /// Below this share of its set rate, a queue is often empty.
 const FAR_FROM_FULL: f64 = 0.85;
 
 /// From this share, a sender is held up by what comes after its socket.
 pub(super) const HELD_UP: f64 = 0.3;
 
-/// Round-trip time ÷ its minimum from which there is a queue somewhere.
-const QUEUEING: f64 = 1.5;
-
 pub static RATE: LimiterRow = LimiterRow {
     name: "rate",
     title: "link or shaper rate",
     remedy: "raise the rate of that link or shaper; more flows or larger buffers change nothing",
-    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time has grown (where both ends share CPUs: these at most 75 % in use), or the pacing rate 0.9 to 1.15 × goodput",
+    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept, or does not arrive; or (on the path, unless all known rates of a lab's path are filled by less than 85 %) the sender is blocked in send 30 %, and the round-trip time has grown (where both ends share CPUs: these at most 75 % in use), or the pacing rate 0.9 to 1.15 × goodput",
     suspects: |signals, found| {
         found.extend(signals.hops.iter().filter_map(|hop| filled(signals, hop)));
         found.extend(stands(signals));
@@ -36,9 +36,11 @@ pub static RATE: LimiterRow = LimiterRow {
 /// held back by its own interface may wait on its CPU.
 pub(super) fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
     let passed = passed(hop)?;
-    // What the sender hands over may wait in the queue.
+    // What the sender hands over may wait in the queue, where it is most of what passes.
     let is_lossy = signals.loss.is_some_and(|loss| loss.pct > LOSS_PCT);
-    let waits = !is_lossy && signals.arrived.is_some_and(|arrived| arrived < passed);
+    let is_own = signals.goodput_bps >= Some(hop.passed_bps / 2.0);
+    let is_less = |arrived: f64| arrived < passed - BY_CHANCE;
+    let waits = !is_lossy && is_own && signals.arrived.is_some_and(is_less);
     if keeps_rate(signals) && !waits {
         return None;
     }
@@ -96,7 +98,8 @@ fn on_the_path(signals: &Signals, mut evidence: Vec<Evidence>, detail: &str) -> 
     }
     let blocked = signals.sender?.blocked;
     evidence.push(least("sender blocked in send", blocked, HELD_UP));
-    let mut dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
+    let explains = |hop: &&Hop| dropped(hop, &signals.tcp) >= Some(EXPLAINED);
+    let mut dropping = signals.hops.iter().filter(explains);
     let place = match (dropping.next(), dropping.next()) {
         (Some(hop), None) => format!("at {}", hop.name),
         _ => ON_THE_PATH.to_owned(),

@@ -3,8 +3,8 @@
 use super::application::{
     after_idle_times, always_sends, arrives_late, is_offered, window_is_full,
 };
-use super::evidence::{STEADY, least, least_of, most};
-use super::lost::{EXPLAINED, OF_TIMERS, RETRANSMITTED, losses};
+use super::evidence::{EXPLAINED, STEADY, least, least_of, most};
+use super::lost::{OF_TIMERS, RETRANSMITTED, losses};
 use super::path::stays;
 use crate::explain::limiter::{Candidate, LimiterRow};
 use crate::explain::signals::Signals;

@@ -213,31 +213,24 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
     ];
     for planned in &plan.runs {
         let run = planned.index;
-        match make(&plan.cells[planned.cell], planned) {
+        let end = match make(&plan.cells[planned.cell], planned) {
             Made::Missing => continue,
-            made => {
-                events.push(Event::RunBegan {
-                    run,
-                    at: at.clone(),
-                });
-                events.push(match made {
-                    Made::Ended(sender, receiver) => Event::RunEnded {
-                        run,
-                        interrupted: None,
-                        start_uncertainty_us: 10.0,
-                        sender,
-                        receiver,
-                    },
-                    Made::Failed(kind, reason) => Event::RunFailed {
-                        run,
-                        kind,
-                        reason: reason.into(),
-                        host_lacks: false,
-                    },
-                    Made::Missing => unreachable!(),
-                });
-            }
-        }
+            Made::Ended(sender, receiver) => Event::RunEnded {
+                run,
+                interrupted: None,
+                start_uncertainty_us: 10.0,
+                sender,
+                receiver,
+            },
+            Made::Failed(kind, reason) => Event::RunFailed {
+                run,
+                kind,
+                reason: reason.into(),
+                host_lacks: false,
+            },
+        };
+        let at = at.clone();
+        events.extend([Event::RunBegan { run, at }, end]);
     }
     events
 }
@@ -268,13 +261,13 @@ pub fn summary(events: &[Event]) -> Summary {
     findings(events).summary
 }
 
-/// The log of imported runs.
-pub fn imported(found: Vec<Run>, name: &str) -> Vec<Event> {
+/// The log of imported runs, with a command line.
+pub fn imported(found: Vec<Run>, name: &str, words: &[&str]) -> Vec<Event> {
     let head = Head {
         name,
         version: "0.1.0",
         at: "2026-11-21T10:00:00Z",
-        command_line: Vec::new(),
+        command_line: words.iter().map(|word| (*word).to_owned()).collect(),
     };
     bitcost_import::execution(found, head)
 }
@@ -316,15 +309,10 @@ pub fn run_of_iperf3(levels: &[(String, Label)], figures: &[(&str, f64)]) -> Run
     let mut found = Run::default();
     found.imported.levels.extend(levels.iter().cloned());
     (found.imported.tool, found.imported.file) = ("iperf3".into(), "x.json".into());
-    found.imported.figures = by_name(figures);
-    found
-}
-
-fn by_name(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
     let figures = figures.iter();
-    figures
-        .map(|(name, value)| ((*name).to_owned(), *value))
-        .collect()
+    let figures = figures.map(|(name, value)| ((*name).to_owned(), *value));
+    found.imported.figures = figures.collect();
+    found
 }
 
 pub fn text(events: &[Event]) -> String {
