@@ -100,6 +100,9 @@ impl Knob for Tuning {
                     all.join(", ")
                 ));
             }
+            if !now.contains_key(name) && name.starts_with("adaptive_") && *value == 0 {
+                continue;
+            }
             if !now.contains_key(name) {
                 let offered: Vec<&str> = now.keys().map(String::as_str).collect();
                 return refuse(format!(
@@ -116,7 +119,8 @@ impl Knob for Tuning {
             }
         }
         let text = |(name, number): (&String, &u32)| (name.clone(), number.to_string());
-        Ok(numbers.iter().map(text).collect())
+        let offered = numbers.iter().filter(|(name, _)| now.contains_key(*name));
+        Ok(offered.map(text).collect())
     }
 
     fn write(&self, device: &str, now: &Values, values: &Values) -> Result<(), HostError> {

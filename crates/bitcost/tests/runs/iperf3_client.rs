@@ -200,6 +200,12 @@ fn a_server_that_is_stopped_is_named() {
     let ender = {
         let pid = Pid::from_child(&server.0.0);
         thread::spawn(move || {
+            let connected = format!(":{PORT:04X} 01 ");
+            let has_one = || {
+                let all = fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
+                all.contains(&connected).then_some(())
+            };
+            eventually(Duration::from_secs(15), "a connection to it", has_one);
             thread::sleep(Duration::from_millis(1500));
             kill_process(pid, Signal::TERM)
         })

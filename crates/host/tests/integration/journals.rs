@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bitcost_host::journal::{Entry, Header, line, path_here, read_at};
 use bitcost_host::recovery::{check_restored, found, recover};
 use bitcost_host::{Change, Outcome, Values, single};
 use bitcost_sys::netlink::Rtnl;
 use bitcost_testkit::{assert_says, veth};
+use rustix::fs::{CWD, FileType, mknodat};
 
 /// Journals that are changed at random.
 const MUTANTS: u64 = 500;
@@ -21,21 +22,13 @@ bitcost_testkit::trials! { PrivateNetwork:
 }
 
 fn set_mtu(bytes: u32) {
-    set_mtu_of("a0", bytes);
-}
-
-fn set_mtu_of(device: &str, bytes: u32) {
     let mut rtnl = Rtnl::open().unwrap();
-    let index = rtnl.link(device).unwrap().index;
+    let index = rtnl.link("a0").unwrap().index;
     rtnl.set_mtu(index, bytes).unwrap();
 }
 
 fn mtu() -> u32 {
-    mtu_of("a0")
-}
-
-fn mtu_of(device: &str) -> u32 {
-    Rtnl::open().unwrap().link(device).unwrap().mtu_bytes
+    Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
 }
 
 fn change(number: u32, knob: &str, subject: &str, [before, asked]: [&str; 2]) -> Change {
@@ -182,51 +175,30 @@ fn header_with_a_changed_bit_does_not_lose_the_network() {
     assert_eq!(mtu(), 1400);
 }
 
-/// Makes something that is not a regular journal under a journal's name. Returns the file behind
-/// it, and its content.
-fn odd(folder: &Path, name: &str, make: impl FnOnce(&Path)) -> (PathBuf, Vec<u8>) {
-    let (path, target) = (folder.join(name), folder.join("target"));
-    // The last line is incomplete: a process that holds the journal would remove it.
-    let mut bytes = lines(&Header::now(1)).concat();
-    bytes.extend(b"half a line");
-    fs::write(&target, &bytes).unwrap();
-    make(&path);
-    (target, bytes)
-}
-
-type Make = Box<dyn Fn(&Path)>;
-
 fn irregular_files_are_reported_and_kept() {
     veth(3000);
     set_mtu(1400);
-    let fifo = |path: &Path| {
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            path,
-            rustix::fs::FileType::Fifo,
-            0o600.into(),
-            0,
-        )
-        .unwrap();
-    };
+    type Make = fn(&Path);
     let makes: [(&str, Make); 4] = [
-        (
-            "a symbolic link",
-            Box::new(|path: &Path| symlink(path.with_file_name("target"), path).unwrap()),
-        ),
-        (
-            "a symbolic link",
-            Box::new(|path: &Path| symlink("/dev/zero", path).unwrap()),
-        ),
-        ("a FIFO", Box::new(fifo)),
-        (
-            "a folder",
-            Box::new(|path: &Path| fs::create_dir(path).unwrap()),
-        ),
+        ("a symbolic link", |path| {
+            symlink(path.with_file_name("target"), path).unwrap();
+        }),
+        ("a symbolic link", |path| {
+            symlink("/dev/zero", path).unwrap();
+        }),
+        ("a FIFO", |path| {
+            mknodat(CWD, path, FileType::Fifo, 0o600.into(), 0).unwrap();
+        }),
+        ("a folder", |path| fs::create_dir(path).unwrap()),
     ];
     for (what, make) in makes {
         let folder = tempfile::tempdir().unwrap();
-        let (target, bytes) = odd(folder.path(), "x.journal", make);
+        let [path, target] = ["x.journal", "target"].map(|name| folder.path().join(name));
+        // The last line is incomplete: a process that holds the journal would remove it.
+        let mut bytes = lines(&Header::now(1)).concat();
+        bytes.extend(b"half a line");
+        fs::write(&target, &bytes).unwrap();
+        make(&path);
         let recovered = recover(folder.path()).unwrap().remove(0);
         assert!(recovered.outcomes.is_empty(), "{recovered:?}");
         assert!(recovered.problems[0].contains(what), "{recovered:?}");
@@ -235,7 +207,7 @@ fn irregular_files_are_reported_and_kept() {
             bytes,
             "nothing behind it is cut"
         );
-        assert!(fs::symlink_metadata(folder.path().join("x.journal")).is_ok());
+        assert!(fs::symlink_metadata(&path).is_ok());
         let found = found(folder.path()).unwrap();
         assert!(found[0].contents.unread[0].contains(what), "{found:?}");
         assert!(check_restored(folder.path()).is_err_and(|why| why.0.contains(what)));

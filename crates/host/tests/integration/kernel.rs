@@ -247,11 +247,7 @@ fn change_of(knob: &dyn Knob, subject: &str, before: Values, asked: Values) -> C
 
 fn separate_limit_of_ipv4_is_restored() {
     veth();
-    let both: [(&'static dyn Knob, &str); 2] = [
-        (&GSO_MAX_SIZE, "gso_ipv4_max_size"),
-        (&GRO_MAX_SIZE, "gro_ipv4_max_size"),
-    ];
-    for (knob, limit) in both {
+    for (knob, limit) in LIMITS.into_iter().skip(1) {
         need(knob);
         let mut rtnl = Rtnl::open().unwrap();
         let index = index_of_a0(&mut rtnl);

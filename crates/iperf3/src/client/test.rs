@@ -15,7 +15,7 @@ use bitcost_traffic::iperf3::cookie;
 
 use super::record::record_of;
 use super::request::params;
-use crate::control::{Control, Lost, SLICE, STEP, unexpected};
+use crate::control::{Control, Lost, STEP, unexpected};
 use crate::protocol::{state, stream_id};
 use crate::results::{Results, StreamResult};
 
@@ -75,11 +75,12 @@ impl Test {
         };
         let until = Instant::now() + CLOSES;
         let mut first = test.next(alive);
-        while first.is_err()
-            && Instant::now() < until
-            && let Ok(again) = connect(server, &test.prepare)
-        {
-            std::thread::sleep(SLICE);
+        while first.is_err() && Instant::now() < until {
+            std::thread::sleep(CLOSES / 4);
+            alive();
+            let Ok(again) = connect(server, &test.prepare) else {
+                break;
+            };
             test.control = again;
             first = test.next(alive);
         }

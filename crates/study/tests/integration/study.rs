@@ -11,6 +11,13 @@ fn study() -> Study {
     Study::parse("studies/not-all-mbits.toml", TEXT).expect("the embedded study reads")
 }
 
+fn blocks(blocks: u32) -> Lengths {
+    Lengths {
+        blocks: Some(blocks),
+        ..Lengths::default()
+    }
+}
+
 #[test]
 fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
     assert_eq!(study().until, None);
@@ -50,15 +57,7 @@ fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
 #[test]
 fn a_budget_chooses_blocks() {
     let study = study();
-    let one = study
-        .plan(
-            1,
-            Lengths {
-                blocks: Some(1),
-                ..Lengths::default()
-            },
-        )
-        .total_time();
+    let one = study.plan(1, blocks(1)).total_time();
     assert_eq!(study.blocks_within(Lengths::default(), one * 3), Ok(3));
     assert!(
         study
@@ -89,11 +88,7 @@ fn a_plan_over_the_limit_is_named_and_not_expanded() {
     }
     // As the log of a hostile execution has it.
     let study = study();
-    let lengths = Lengths {
-        blocks: Some(u32::MAX),
-        ..Lengths::default()
-    };
-    let plan = study.plan(1, lengths);
+    let plan = study.plan(1, blocks(u32::MAX));
     assert!(plan.runs.is_empty());
     assert!(!study.gives(&plan));
     let long = format!("{TEXT}#{}", "x".repeat(16 << 20));
@@ -113,7 +108,7 @@ mod order {
         #[test]
         fn same_seed_same_order_and_every_prefix_of_blocks_is_balanced(seed: u64, blocks in 1u32..12) {
             let study = study();
-            let lengths = Lengths { blocks: Some(blocks), ..Lengths::default() };
+            let lengths = super::blocks(blocks);
             let plan = study.plan(seed, lengths);
             prop_assert_eq!(&plan, &study.plan(seed, lengths));
             for block in 0..blocks {
@@ -128,7 +123,7 @@ mod order {
         #[test]
         fn a_longer_plan_begins_with_the_shorter(seed: u64, blocks in 1u32..8) {
             let study = study();
-            let plan = |blocks| study.plan(seed, Lengths { blocks: Some(blocks), ..Lengths::default() });
+            let plan = |count| study.plan(seed, super::blocks(count));
             let (short, long) = (plan(blocks), plan(blocks + 3));
             prop_assert_eq!(&short.runs[..], &long.runs[..short.runs.len()]);
         }
@@ -159,13 +154,7 @@ mod order {
 
     #[test]
     fn the_order_of_a_seed_is_fixed_for_good() {
-        let plan = study().plan(
-            7,
-            Lengths {
-                blocks: Some(1),
-                ..Lengths::default()
-            },
-        );
+        let plan = study().plan(7, blocks(1));
         let order: Vec<usize> = plan.runs.iter().map(|run| run.cell).collect();
         assert_eq!(order, [2, 6, 5, 1, 4, 0, 7, 3]);
     }

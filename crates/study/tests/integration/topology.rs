@@ -212,17 +212,13 @@ fn what_is_hardly_toml_is_refused_with_its_line() {
         "hosts=[.[.",
         "[[lin\\j\\\0\0\\]\n\n[.....]1",
     ] {
-        let lab = parse("mine.toml", text).expect_err("no lab").to_string();
-        assert!(
-            lab.starts_with("mine.toml:") && lab.contains("not TOML"),
-            "{lab}"
-        );
-        let study = Study::parse("mine.toml", text)
-            .expect_err("no study")
-            .to_string();
-        assert!(
-            study.starts_with("mine.toml:") && study.contains("not TOML"),
-            "{study}"
-        );
+        let lab = parse("mine.toml", text).expect_err("no lab");
+        let study = Study::parse("mine.toml", text).expect_err("no study");
+        for said in [lab.to_string(), study.to_string()] {
+            assert!(
+                said.starts_with("mine.toml:") && said.contains("not TOML"),
+                "{said}"
+            );
+        }
     }
 }

@@ -130,7 +130,13 @@ fn udp_rr_server_ignores_foreign_requests() {
 /// token byte by byte, until this is dropped.
 struct ForeignConnections {
     over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
+    dribble: Option<JoinHandle<()>>,
+}
+
+fn send_each(streams: &[TcpStream], bytes: &[u8]) {
+    for mut stream in streams {
+        drop(stream.write_all(bytes));
+    }
 }
 
 impl ForeignConnections {
@@ -140,11 +146,8 @@ impl ForeignConnections {
         let silent: Vec<TcpStream> = (0..40).filter_map(|_| open()).collect();
         let slow: Vec<TcpStream> = (0..3).filter_map(|_| open()).collect();
         let wrong: Vec<TcpStream> = (0..20).filter_map(|_| open()).collect();
-        wrong
-            .iter()
-            .for_each(|mut stream| drop(stream.write_all(&[OTHER, OTHER].concat())));
-        slow.iter()
-            .for_each(|mut stream| drop(stream.write_all(&TOKEN[..1])));
+        send_each(&wrong, &[OTHER, OTHER].concat());
+        send_each(&slow, &TOKEN[..1]);
         let told = over.clone();
         let dribble = thread::spawn(move || {
             let _kept = (silent, wrong);
@@ -155,23 +158,18 @@ impl ForeignConnections {
                         return;
                     }
                 }
-                slow.iter()
-                    .for_each(|mut stream| drop(stream.write_all(&[*byte])));
+                send_each(&slow, &[*byte]);
             }
         });
-        ForeignConnections {
-            over,
-            threads: vec![dribble],
-        }
+        let dribble = Some(dribble);
+        ForeignConnections { over, dribble }
     }
 }
 
 impl Drop for ForeignConnections {
     fn drop(&mut self) {
         self.over.store(true, Relaxed);
-        self.threads
-            .drain(..)
-            .for_each(|thread| drop(thread.join()));
+        drop(self.dribble.take().map(JoinHandle::join));
     }
 }
 
@@ -212,10 +210,7 @@ fn silent_connections_do_not_block_a_tcp_crr_server() {
         let silent: Vec<TcpStream> = (0..2)
             .filter_map(|_| TcpStream::connect(address).ok())
             .collect();
-        silent
-            .iter()
-            .skip(1)
-            .for_each(|mut stream| drop(stream.write_all(&[1])));
+        send_each(silent.get(1..).unwrap_or_default(), &[1]);
         let played = play(ready);
         let counts = [played.sender, played.receiver].map(|counts| counts.total().messages);
         assert_eq!(counts, [MESSAGES; 2], "{waiting:?}");

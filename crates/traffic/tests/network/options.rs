@@ -12,38 +12,20 @@ use bitcost_testkit::assert_says;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketType, eth, recv, socket, sockopt};
 
-/// The verification of a setting with some workloads.
-struct Proof {
-    /// The setting and, after a space each, others that it needs, as on the command line.
-    settings: &'static str,
-    workloads: &'static [Workload],
-    prove: fn(&Conditions),
-}
+/// The verification of a setting with some workloads: the setting and, after a space each, others that it
+/// needs, as on the command line.
+type Proof = (&'static str, &'static [Workload], fn(&Conditions));
 
-impl Proof {
-    /// The settings with their values, first the one that is verified.
-    fn settings(&self) -> impl DoubleEndedIterator<Item = (&'static str, &'static str)> {
-        let words = self.settings.split(' ');
-        words.map(|word| word.split_once('=').expect("a value"))
-    }
-}
-
-const fn proof(
-    settings: &'static str,
-    workloads: &'static [Workload],
-    prove: fn(&Conditions),
-) -> Proof {
-    Proof {
-        settings,
-        workloads,
-        prove,
-    }
+/// The settings with their values, first the one that is verified.
+fn values(settings: &'static str) -> impl DoubleEndedIterator<Item = (&'static str, &'static str)> {
+    let words = settings.split(' ');
+    words.map(|word| word.split_once('=').expect("a value"))
 }
 
 use Workload::{TcpRr, TcpStream, UdpRr, UdpStream};
 
 const PROOFS: &[Proof] = &[
-    proof("workload=udp_rr", &[TcpStream], |c| {
+    ("workload=udp_rr", &[TcpStream], |c| {
         let met = meet(c);
         assert_eq!(
             met.sockets
@@ -51,17 +33,17 @@ const PROOFS: &[Proof] = &[
             [SocketType::DGRAM; 2]
         );
     }),
-    proof("message_size_bytes=333", &[UdpStream], |c| {
+    ("message_size_bytes=333", &[UdpStream], |c| {
         assert_eq!(payloads(c), [333; 20])
     }),
-    proof("payload=dirty message_size_bytes=100", &[UdpStream], |c| {
+    ("payload=dirty message_size_bytes=100", &[UdpStream], |c| {
         let ends: Vec<u8> = packets(c).iter().map(|packet| packet[127]).collect();
         assert_eq!(ends, (1..=20).collect::<Vec<u8>>());
     }),
-    proof("payload=clean message_size_bytes=100", &[UdpStream], |c| {
+    ("payload=clean message_size_bytes=100", &[UdpStream], |c| {
         assert!(packets(c).iter().all(|packet| packet[127] == 0x5A));
     }),
-    proof(
+    (
         "receive_size_bytes=100 message_size_bytes=1000",
         &[TcpStream],
         |c| {
@@ -72,12 +54,12 @@ const PROOFS: &[Proof] = &[
             );
         },
     ),
-    proof("mss=500 message_size_bytes=1000", &[TcpStream], |c| {
+    ("mss=500 message_size_bytes=1000", &[TcpStream], |c| {
         let played = play(c);
         let info = played.outcomes[0].tcp_info.clone().expect("a connection");
         assert_eq!(info.snd_mss_bytes, Some(500));
     }),
-    proof("congestion_control=reno", &[TcpStream], |c| {
+    ("congestion_control=reno", &[TcpStream], |c| {
         assert_eq!(
             meet(c)
                 .sockets
@@ -85,144 +67,144 @@ const PROOFS: &[Proof] = &[
             ["reno"; 2]
         );
     }),
-    proof("send_buffer_bytes=20000", &[TcpStream, UdpStream], |c| {
+    ("send_buffer_bytes=20000", &[TcpStream, UdpStream], |c| {
         is(c, option::SO_SNDBUF, &BOTH, 40_000)
     }),
-    proof("receive_buffer_bytes=20000", &[TcpStream, UdpRr], |c| {
+    ("receive_buffer_bytes=20000", &[TcpStream, UdpRr], |c| {
         is(c, option::SO_RCVBUF, &BOTH, 40_000)
     }),
-    proof("receive_low_water_bytes=3000", &[TcpStream], |c| {
+    ("receive_low_water_bytes=3000", &[TcpStream], |c| {
         is(c, option::SO_RCVLOWAT, &[Role::Receiver], 3000)
     }),
-    proof("nodelay=true", &[TcpStream, TcpRr], |c| {
+    ("nodelay=true", &[TcpStream, TcpRr], |c| {
         is(c, option::TCP_NODELAY, &BOTH, 1)
     }),
-    proof("cork=true", &[TcpStream], |c| {
+    ("cork=true", &[TcpStream], |c| {
         is(c, option::TCP_CORK, &BOTH, 1)
     }),
-    proof("dscp=46", &[UdpStream], |c| {
+    ("dscp=46", &[UdpStream], |c| {
         is(c, option::IP_TOS, &BOTH, 46 << 2);
         on_wire(c, |packet| assert_eq!(packet[1], 46 << 2));
     }),
-    proof("dscp=10 ip_version=6", &[TcpStream], |c| {
+    ("dscp=10 ip_version=6", &[TcpStream], |c| {
         is(c, option::IPV6_TCLASS, &BOTH, 10 << 2);
         on_wire(c, |packet| {
             assert_eq!((packet[0] << 4 | packet[1] >> 4) >> 2, 10)
         });
     }),
-    proof("waiting=spin", &[TcpStream, UdpStream], idle_receiver_works),
-    proof("notsent_low_water_bytes=16384", &[TcpStream], |c| {
+    ("waiting=spin", &[TcpStream, UdpStream], idle_receiver_works),
+    ("notsent_low_water_bytes=16384", &[TcpStream], |c| {
         is(c, option::TCP_NOTSENT_LOWAT, &BOTH, 16_384)
     }),
-    proof("messages_per_call=4 send_mode=gso", &[UdpStream], |c| {
+    ("messages_per_call=4 send_mode=gso", &[UdpStream], |c| {
         let sent = play(c).sender.total();
         assert_eq!((sent.messages, sent.calls), (20, 5));
     }),
-    proof("busy_poll_us=37", &[TcpStream], |c| {
+    ("busy_poll_us=37", &[TcpStream], |c| {
         is(c, option::SO_BUSY_POLL, &BOTH, 37)
     }),
-    proof("receiver_delay_us=5000", &[UdpStream], |c| {
+    ("receiver_delay_us=5000", &[UdpStream], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(95))
     }),
     // 20 messages of 1000 bytes, on each of which 1 ms is worked.
-    proof("send_work_ns=1000000", &[UdpStream, TcpStream], |c| {
+    ("send_work_ns=1000000", &[UdpStream, TcpStream], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(20))
     }),
-    proof("receive_work_ns=1000000", &[UdpStream, TcpStream], |c| {
+    ("receive_work_ns=1000000", &[UdpStream, TcpStream], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(20))
     }),
     // 20 messages of 1000 bytes, one every 5 ms.
-    proof(
+    (
         "rate_bps=1600000 message_size_bytes=1000 burst_messages=1",
         &[UdpStream],
         |c| assert!(play(c).elapsed >= Duration::from_millis(94)),
     ),
-    proof(
+    (
         "message_rate=200 message_size_bytes=1000 burst_messages=1",
         &[TcpStream],
         |c| assert!(play(c).elapsed >= Duration::from_millis(94)),
     ),
     // A datagram of 22 bytes has 64 with headers: about three times the interval of user data
     // alone.
-    proof(
+    (
         "rate_of=wire message_size_bytes=22 rate_bps=102400 burst_messages=1",
         &[UdpStream],
         |c| {
             assert!(play(c).elapsed >= Duration::from_millis(94));
         },
     ),
-    proof(
+    (
         "rate_of=wire message_size_bytes=8192 rate_bps=13107200 burst_messages=1",
         &[UdpStream],
         counts_the_headers_of_fragments,
     ),
-    proof(
+    (
         "rate_of=wire ip_version=6 message_size_bytes=8192 rate_bps=13107200 burst_messages=1",
         &[UdpStream],
         counts_the_headers_of_fragments,
     ),
-    proof("burst_messages=7 message_rate=1000", &[UdpStream], |c| {
+    ("burst_messages=7 message_rate=1000", &[UdpStream], |c| {
         let pacing = play(c).outcomes[0].pacing.expect("it paces itself");
         assert_eq!((pacing.burst_messages, pacing.bursts), (7, 3));
     }),
-    proof("pacing=kernel rate_bps=80000000", &[TcpStream], |c| {
+    ("pacing=kernel rate_bps=80000000", &[TcpStream], |c| {
         let [sender, _] = meet(c).sockets;
         assert_eq!(
             option::max_pacing_rate(sender).expect("a rate"),
             Some(10_000_000)
         );
     }),
-    proof("stop_bytes=12345", &[TcpStream], |c| {
+    ("stop_bytes=12345", &[TcpStream], |c| {
         let played = play(c);
         let ends = [played.sender, played.receiver];
         assert_eq!(ends.map(|counts| counts.total().bytes), [12_345; 2]);
     }),
-    proof("stop_messages=17", &[UdpStream, TcpRr], |c| {
+    ("stop_messages=17", &[UdpStream, TcpRr], |c| {
         let played = play(c);
         let ends = [played.sender, played.receiver];
         assert_eq!(ends.map(|counts| counts.total().messages), [17; 2]);
     }),
-    proof("request_size_bytes=77", &[UdpRr], |c| {
+    ("request_size_bytes=77", &[UdpRr], |c| {
         assert_eq!(payloads(c), [[77, 1]; 20].concat())
     }),
-    proof("response_size_bytes=78", &[UdpRr], |c| {
+    ("response_size_bytes=78", &[UdpRr], |c| {
         assert_eq!(payloads(c), [[1, 78]; 20].concat())
     }),
-    proof("ip_version=6", &[TcpStream, UdpStream], |c| {
+    ("ip_version=6", &[TcpStream, UdpStream], |c| {
         is_of(c, AddressFamily::INET6)
     }),
-    proof("ip_version=4", &[UdpRr], |c| is_of(c, AddressFamily::INET)),
-    proof("sender_address=127.0.0.2", &[TcpStream, UdpStream], |c| {
+    ("ip_version=4", &[UdpRr], |c| is_of(c, AddressFamily::INET)),
+    ("sender_address=127.0.0.2", &[TcpStream, UdpStream], |c| {
         assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))
     }),
-    proof("sender_device=lo", &[UdpStream, TcpStream], |c| {
+    ("sender_device=lo", &[UdpStream, TcpStream], |c| {
         is_bound(c, ["lo"], [Role::Sender])
     }),
-    proof("receiver_device=lo", &[TcpStream, UdpStream], |c| {
+    ("receiver_device=lo", &[TcpStream, UdpStream], |c| {
         is_bound(c, ["lo"], [Role::Receiver])
     }),
     // Inside the kernel's own range of ports, and outside of it.
-    proof("sender_ports=40000-40003", &[TcpStream], |c| {
+    ("sender_ports=40000-40003", &[TcpStream], |c| {
         assert!((40_000..=40_003).contains(&meet(c).own(0).port()))
     }),
-    proof("sender_ports=2000-2003", &[TcpStream], |c| {
+    ("sender_ports=2000-2003", &[TcpStream], |c| {
         assert!((2000..=2003).contains(&meet(c).own(0).port()))
     }),
-    proof("sender_ports=2000", &[UdpStream], |c| {
+    ("sender_ports=2000", &[UdpStream], |c| {
         assert_eq!(meet(c).own(0).port(), 2000)
     }),
-    proof("sender_ports=40000 receiver_ports=5201", &[UdpRr], |c| {
+    ("sender_ports=40000 receiver_ports=5201", &[UdpRr], |c| {
         assert_eq!(meet(c).own(0).port(), 40_000);
     }),
-    proof(
+    (
         "receiver_ports=5201",
         &[TcpStream, UdpStream],
         listens_again,
     ),
-    proof("latency=true", &[UdpRr], |c| {
+    ("latency=true", &[UdpRr], |c| {
         assert!(play(c).outcomes[0].latency.is_some())
     }),
-    proof("transaction_rate=200", &[TcpRr], |c| {
+    ("transaction_rate=200", &[TcpRr], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(94))
     }),
 ];
@@ -283,10 +265,10 @@ pub fn trials() -> Vec<(&'static str, Run)> {
             Box::new(two_flows_share_a_range),
         ),
     ];
-    for proof in PROOFS {
-        for workload in proof.workloads {
-            let name = format!("{} ({})", proof.settings, workload.name()).leak();
-            trials.push((name, Box::new(|| proved(proof, *workload))));
+    for &(settings, workloads, prove) in PROOFS {
+        for workload in workloads {
+            let name = format!("{settings} ({})", workload.name()).leak();
+            trials.push((name, Box::new(move || proved(settings, *workload, prove))));
         }
     }
     trials
@@ -309,10 +291,8 @@ fn every_setting_has_its_proof() {
         assert!(text.contains(words), "{setting}: no `{words}` in {file}");
     }
     for setting in SETTINGS {
-        let proved = PROOFS.iter().filter_map(|proof| proof.settings().next());
-        let here = proved
-            .map(|(name, _)| name)
-            .any(|name| name == setting.name);
+        let mut proved = PROOFS.iter().filter_map(|proof| values(proof.0).next());
+        let here = proved.any(|(name, _)| name == setting.name);
         let there = elsewhere().any(|(name, ..)| name == setting.name);
         assert!(
             here || there,
@@ -322,20 +302,20 @@ fn every_setting_has_its_proof() {
     }
 }
 
-fn proved(proof: &Proof, workload: Workload) {
+fn proved(settings: &'static str, workload: Workload, prove: fn(&Conditions)) {
     let mut conditions = Conditions {
         workload,
         message_size_bytes: 1000,
         ..Conditions::default()
     };
-    for (name, value) in proof.settings().rev() {
+    for (name, value) in values(settings).rev() {
         set(&mut conditions, name, value);
     }
     if !conditions.is_bounded() {
         (conditions.stop_messages, conditions.warmup_ms) = (Some(20), 0);
     }
     conditions.check(65_535).expect("it is possible");
-    (proof.prove)(&conditions);
+    prove(&conditions);
 }
 
 /// Both endpoints, ready to start.
