@@ -2,7 +2,7 @@
 //! the proof of a verdict.
 
 use bitcost_analysis::experiment::{End, Kept, Ladder, Rung};
-use bitcost_analysis::explain::{Outcome, Proof, Tried};
+use bitcost_analysis::explain::{Decision, Outcome, Proof, Tried};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::Summary;
@@ -163,6 +163,10 @@ fn gain(ratio: &Interval) -> String {
 
 fn tried(ladder: &Ladder, one: &Tried) -> String {
     match ladder.gain(one) {
+        Some(ratio) if one.blocks == 1 && ratio.value > 1.0 && one.limits == Decision::Open => {
+            let gain = gain(&ratio);
+            format!("{} ({gain}, in one run, not confirmed)", one.label)
+        }
         Some(ratio) => format!("{} ({})", one.label, gain(&ratio)),
         None if one.cost.is_none() && ladder.goal == Goal::Cost => {
             format!("{} (CPU time not known)", one.label)
@@ -329,7 +333,7 @@ fn elasticity(one: &Tried) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bitcost_analysis::explain::{Decision, NotTried};
+    use bitcost_analysis::explain::NotTried;
     use bitcost_model::conditions::Conditions;
 
     use super::*;
@@ -384,6 +388,10 @@ mod tests {
         ladder.without = vec![
             tried("--send-mode sendfile", 0.9, 1),
             tried("--send-mode writev", 1.1, 3),
+            Tried {
+                limits: Decision::Open,
+                ..tried("--waiting spin", 1.45, 1)
+            },
         ];
         ladder.untried = ["a", "b", "c"]
             .map(|label| NotTried::new(label, "forbidden"))
@@ -402,7 +410,7 @@ mod tests {
         assert_eq!(
             blocks[1..],
             [
-                "tried and not kept: --send-mode sendfile (-10 %), --send-mode writev (+10 %)",
+                "tried and not kept: --send-mode sendfile (-10 %), --send-mode writev (+10 %), --waiting spin (+45 %, in one run, not confirmed)",
                 "not tried: 3 combinations: forbidden",
                 "calls: one call; another",
             ]

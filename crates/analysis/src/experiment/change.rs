@@ -4,6 +4,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use bitcost_model::search::Changes;
 use bitcost_model::settings::options;
+use indexmap::IndexSet;
 
 use super::base::{Base, Place, Side};
 use crate::explain::{Limiter, Load, NotTried, quota_of};
@@ -97,12 +98,13 @@ impl How {
 pub(super) fn with(base: &How, level: &How) -> How {
     let mut settings = base.settings.clone();
     settings.extend(level.settings.clone());
-    let keep = [&*base.keep, &*level.keep];
-    let keep: Vec<&str> = keep.into_iter().filter(|words| !words.is_empty()).collect();
+    // Both may have the same call.
+    let keep = base.keep.split("; ").chain(level.keep.split("; "));
+    let keep: IndexSet<&str> = keep.filter(|words| !words.is_empty()).collect();
     How {
         label: options(&settings),
         settings,
-        keep: keep.join("; "),
+        keep: Vec::from_iter(keep).join("; "),
         ..How::default()
     }
 }

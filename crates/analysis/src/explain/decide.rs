@@ -55,12 +55,13 @@ impl Signals {
 }
 
 impl Others {
-    /// Adds to a verdict what they mean for it, and of a full CPU which offloads are off.
+    /// Adds to a verdict what they mean for it, and of a full CPU which offloads its end lacks.
     pub fn tell(&self, verdict: &mut Verdict) {
         let detail = std::mem::take(&mut verdict.chosen.detail);
-        let is_of_cpu = ["sender_cpu", "receiver_cpu"].contains(&verdict.limiter().name());
-        let off =
-            (is_of_cpu && !self.off.is_empty()).then(|| format!("{} off", self.off.join(", ")));
+        let is_own = |end: Role| verdict.limiter().name() == format!("{}_cpu", end.name());
+        let off = self.off.iter().filter(|(end, _)| is_own(*end));
+        let off: Vec<&str> = off.map(|(_, name)| *name).collect();
+        let off = (!off.is_empty()).then(|| format!("{} off", off.join(", ")));
         let all = [Some(detail), off, self.matters(verdict.limiter())];
         let said = all.into_iter().flatten().filter(|words| !words.is_empty());
         verdict.chosen.detail = said.collect::<Vec<_>>().join("; ");

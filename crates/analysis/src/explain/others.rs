@@ -11,6 +11,10 @@ const FULL_PCT: f64 = 90.0;
 /// The same beside other programs' connections, whose packets a program that shares its CPUs may carry.
 const MUCH_PCT: f64 = 50.0;
 
+/// Packets of an interface ÷ segments from which each segment leaves as a separate packet, not
+/// within a super-packet.
+pub(crate) const ALONE: f64 = 0.9;
+
 /// What other programs took from a run. It is no limiter, and a caveat alone, unless it explains what is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Others {
@@ -18,8 +22,8 @@ pub struct Others {
     pub(super) lost: [f64; 2],
     /// A program that used much of a CPU or more, and how much in per cent of one.
     pub(super) full: Option<(String, f64)>,
-    /// Offloads of a stream that are off, of both ends.
-    pub(super) off: Vec<&'static str>,
+    /// Offloads of a stream that are off, each with its end; none where segments leave within super-packets.
+    pub(super) off: Vec<(Role, &'static str)>,
 }
 
 /// The features that make and take super-packets, by the kernel's names, each with the end that needs it and ethtool's name.
@@ -30,7 +34,7 @@ pub(crate) const OFFLOADS: [(&str, Role, &str); 3] = [
 ];
 
 impl Others {
-    pub(super) fn of(run: &RunView) -> Others {
+    pub(super) fn of(run: &RunView, packets_per_segment: Option<f64>) -> Others {
         let lost = |role| {
             // They took no more than its threads waited for.
             let (own, waited) = cpu::of_first_part(run.end(role)).unwrap_or_default();
@@ -55,15 +59,16 @@ impl Others {
             !sample.emulators.is_empty() || interfaces.any(|one| one.node.is_some())
         });
         let full = full.find(|(_, pct)| *pct >= least && !is_in_lab);
-        let is_stream = run.conditions.workload.is_byte_stream();
+        let is_joined = packets_per_segment.is_some_and(|packets| packets < ALONE);
+        let is_counted = run.conditions.workload.is_byte_stream() && !is_joined;
         let off = OFFLOADS.iter().filter(|(feature, end, _)| {
             let active = &run.end(*end).offloads.active;
-            is_stream && active.get(*feature) == Some(&false)
+            is_counted && active.get(*feature) == Some(&false)
         });
         Others {
             lost: [Role::Sender, Role::Receiver].map(lost),
             full: full.map(|(name, pct)| (harmless(&name), pct)),
-            off: off.map(|(.., name)| *name).collect(),
+            off: off.map(|(_, end, name)| (*end, *name)).collect(),
         }
     }
 }

@@ -181,6 +181,11 @@ impl Signals {
             let wait = times[role as usize]?.wait;
             (wait >= CONTENDED).then(|| Behind::of(run, role, wait))
         };
+        let tcp = match transactions {
+            _ if !is_tcp => Tcp::default(),
+            None => Tcp::of(sender, run, goodput_bps),
+            Some(_) => Tcp::of_requests(sender),
+        };
         Signals {
             intervals: timed.count().min(counted.count()),
             seconds: timed.seconds(),
@@ -190,11 +195,7 @@ impl Signals {
             receiver: times[1],
             idle: idle(sender).filter(|_| is_tcp && transactions.is_none()),
             is_tcp,
-            tcp: match transactions {
-                _ if !is_tcp => Tcp::default(),
-                None => Tcp::of(sender, run, goodput_bps),
-                Some(_) => Tcp::of_requests(sender),
-            },
+            tcp,
             loss: loss(run, &both).filter(|_| !is_tcp && transactions.is_none()),
             packets: Packets::of(run),
             hops: hops(sender, set_rate_bps(run.sender)),
@@ -210,7 +211,7 @@ impl Signals {
             transactions,
             foreign,
             cards: run.ends().map(|end| CardSignals::of(run, end)),
-            others: Others::of(run),
+            others: Others::of(run, tcp.packets_per_segment),
         }
     }
 

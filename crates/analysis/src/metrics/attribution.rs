@@ -268,7 +268,9 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
         let own = own_cpus(run, role)?;
         let before = cpu::idle_cpus(end, |cpu| end.pinned_cpus.contains(cpu)).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
-        if cpus <= 0.0 {
+        // What is left of its CPUs has at least what its own thread did there.
+        let is_too_little = before > 0.0 && own.cpus - before < least_cpus(end);
+        if cpus <= 0.0 || is_too_little {
             return Err(Unavailable(format!(
                 "other programs used the {}'s CPU more before this test than during it; repeat it on a quiet machine",
                 role.name()
@@ -286,6 +288,14 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
         receiver: Some(receiver),
         softirqs: Some(a.means.max(b.means)),
     })
+}
+
+/// CPUs that an endpoint's traffic threads used, less a tick of each of its CPUs in the window and before it.
+fn least_cpus(end: &EndpointRecord) -> f64 {
+    let ticks_s = end.pinned_cpus.len() as f64 / end.ticks_per_second as f64;
+    let spans = [cpu::span_seconds(end), cpu::idle_seconds(end)];
+    let missed = spans.into_iter().flatten().map(|span| ticks_s / span);
+    cpu::of_first_part(end).map_or(0.0, |(ran, _)| ran) - missed.sum::<f64>()
 }
 
 /// What is to be added to the time of an endpoint's CPUs for the work that TCP postpones to tasklets on

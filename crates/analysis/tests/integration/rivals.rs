@@ -134,6 +134,29 @@ fn other_programs_are_said_where_they_explain_what_is_missing() {
 }
 
 #[test]
+fn offloads_that_are_off_are_said_of_a_full_end_that_lacks_them() {
+    let detail = |role: Role, feature: &str| {
+        let ends = ENDS.into_iter().zip([0.95, 0.5]).map(|(role, cpu)| {
+            let shares = Shares {
+                cpu,
+                wait: 0.0,
+                napi: 0.1,
+                programs: None,
+            };
+            end(role, &shares)
+        });
+        let mut ends: Vec<EndpointRecord> = ends.collect();
+        let active = &mut ends[role as usize].offloads.active;
+        active.insert(feature.to_owned(), false);
+        let found = explained(ends.try_into().expect("two"), false);
+        assert_eq!(found.limiter().name(), "sender_cpu");
+        found.chosen.detail
+    };
+    assert_eq!(detail(Role::Sender, "tx-tcp-segmentation"), "tso off");
+    assert_eq!(detail(Role::Receiver, "rx-gro"), "");
+}
+
+#[test]
 fn what_used_too_little_is_not_what_a_thread_waits_for() {
     let rows = [
         (waiting(0.05, Some(0.01)), "other threads of the run"),

@@ -153,6 +153,10 @@ fn cpus_that_both_ends_share_are_named_by_the_end_that_sleeps_less() {
     let less = (times(0.25, 0.15, 0.0), times(0.27, 0.16, 0.0));
     assert_snapshot!(verdicts(&[
         ("shared", &|of| full(of, more.0, more.1, Some(0.85))),
+        ("pinned to one CPU", &|of| {
+            full(of, more.0, more.1, Some(0.85));
+            of.pinned_together = true;
+        }),
         ("apart", &|of| full(of, more.0, more.1, None)),
         ("shared, both wait", &|of| full(
             of,

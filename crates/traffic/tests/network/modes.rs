@@ -19,6 +19,7 @@ pub fn trials() -> Vec<Trial> {
     let fast = MODES.iter().filter(|row| row.mode != Mode::Plain);
     let mut trials: Vec<Trial> = fast.flat_map(of_mode).collect();
     trials.extend(PAIRS.map(of_pair));
+    trials.push(("an aborted writev counts what it sent", Box::new(aborted)));
     trials
 }
 
@@ -117,6 +118,30 @@ fn of_workload(row: &'static Row, workload: Workload) -> Vec<Trial> {
         }
     }
     trials
+}
+
+/// A call that is ended while it waits has sent a part, which the receiver has.
+fn aborted() {
+    let conditions = Conditions {
+        send_mode: Mode::Writev,
+        ..Conditions::of(Workload::TcpStream)
+    };
+    let [sender, receiver] = meet(&conditions).map(|ready| ready.flow);
+    let handle = sender.handle().expect("a handle");
+    let controls: [Arc<Control>; 2] = Default::default();
+    let enter = |phase| controls.iter().for_each(|control| control.enter(phase));
+    enter(Phase::Measured);
+    let running = [start(sender, &controls[0]), start(receiver, &controls[1])];
+    moved_in_window(&controls);
+    enter(Phase::Abort);
+    let _ = rustix::net::shutdown(&handle, rustix::net::Shutdown::Both);
+    for end in running {
+        drop(end.join().expect("no panic"));
+    }
+    let [sent, received] = controls
+        .each_ref()
+        .map(|control| control.counts().total().bytes);
+    assert!((1..=sent).contains(&received), "{received} of {sent}");
 }
 
 /// A mode that this kernel does not have makes the trial ignored.

@@ -99,9 +99,11 @@ pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
     let off_at = |end: Role| {
         let features = &base.host(end)?.device.features;
         let is_off = |of: &str| features.get(of) == Some(&false) || is_requested_off(base, end);
-        let off = OFFLOADS.iter().filter(|(feature, ..)| is_off(feature));
-        let names: Vec<&str> = off.map(|(.., name)| *name).collect();
-        (!names.is_empty()).then_some((names, Some(end)))
+        let mut off = OFFLOADS.iter().filter(|(feature, ..)| is_off(feature));
+        let names: Vec<&str> = off.clone().map(|(.., name)| *name).collect();
+        // The host was described before the run turned them on.
+        let is_on = off.all(|row| is_requested_on(base, end, row));
+        (!is_on).then_some((names, Some(end)))
     };
     let each: Vec<_> = Role::ALL.into_iter().filter_map(off_at).collect();
     let both = (each.len() > 1).then(|| (OFFLOADS.map(|(.., name)| name).to_vec(), None));
@@ -141,6 +143,18 @@ fn is_requested_off(base: &Base, end: Role) -> bool {
     requests.any(|setting| match setting {
         HostSetting::Offloads(Offloads::Set(set)) => *set == OffloadSet::Off,
         HostSetting::Offloads(Offloads::Features(features)) => features.values().any(|on| !on),
+        _ => false,
+    })
+}
+
+/// Whether the run itself requests that this offload of an endpoint's host is on.
+fn is_requested_on(base: &Base, end: Role, (feature, _, name): &(&str, Role, &str)) -> bool {
+    let mut requests = base.conditions.of_host(base.host_role(end));
+    requests.any(|setting| match setting {
+        HostSetting::Offloads(Offloads::Set(set)) => set.turns_on(name),
+        HostSetting::Offloads(Offloads::Features(all)) => {
+            all.get(*name).or(all.get(*feature)) == Some(&true)
+        }
         _ => false,
     })
 }

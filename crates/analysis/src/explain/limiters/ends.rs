@@ -7,6 +7,7 @@ use super::evidence::{AT_WORK, LOSS_PCT, RATE_KEPT, SHARED, keeps_rate, least, l
 use super::lost::at_socket;
 use crate::explain::behind::Behind;
 use crate::explain::limiter::{Candidate, Evidence, Limiter, LimiterRow};
+use crate::explain::others::ALONE;
 use crate::explain::signals::{CONTENDED, EndTimes, Signals};
 
 /// A thread that is on a CPU or waiting for one for this share has no time left.
@@ -27,10 +28,6 @@ const HALF: f64 = 0.5;
 /// Share of the cost that grows with bytes below which a size is bound by its packets.
 const PER_BYTE: f64 = 0.25;
 
-/// Packets of an interface ÷ segments from which each segment leaves as a separate packet, not
-/// within a super-packet.
-const ALONE: f64 = 0.9;
-
 /// From this share of the time, a quota held an end back.
 const THROTTLED: f64 = 0.05;
 
@@ -38,6 +35,7 @@ const THROTTLED: f64 = 0.05;
 const SLEEPS: f64 = 0.3;
 
 const ON_THE_SAME_CPUS: &str = "both ends run on the same CPUs, and wait for each other there";
+const ON_FULL_CPUS: &str = "the CPUs of this machine are full, and both ends use them";
 const STOP_PROGRAMS: &str = "stop or move the other programs, or pin this end";
 
 pub static SENDER_CPU: LimiterRow = LimiterRow {
@@ -217,12 +215,16 @@ fn shared(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Can
         most(blocked, own, HALF),
     ];
     let found = row.suspect(0.7, evidence);
+    let both = match signals.pinned_together {
+        true => ON_THE_SAME_CPUS,
+        false => ON_FULL_CPUS,
+    };
     is_less.then(|| match signals.behind.contains(&Some(Behind::Programs)) {
         true => {
-            let detail = format!("{}; {ON_THE_SAME_CPUS}", Behind::Programs.detail());
+            let detail = format!("{}; {both}", Behind::Programs.detail());
             found.with_detail(detail).with_remedy(STOP_PROGRAMS)
         }
-        false => found.with_detail(ON_THE_SAME_CPUS),
+        false => found.with_detail(both),
     })
 }
 
