@@ -48,9 +48,7 @@ impl Destination {
                         bitcost_model::one_host::check(&cell.conditions)
                     })?;
                 }
-                if study.lab.network.is_some() {
-                    prepared.notes.push(lab_not_used(study));
-                }
+                prepared.notes.extend(lab_not_used(study));
                 Ok(prepared)
             }
         }
@@ -141,11 +139,10 @@ impl Destination {
     pub fn phrase(&self, study: &Study) -> Option<String> {
         match self {
             Destination::Lab => None,
-            Destination::Hosts(named) => Some(format!(
-                "between {}; {}",
-                named.phrase(),
-                lab_not_used(study)
-            )),
+            Destination::Hosts(named) => {
+                let lab = lab_not_used(study).map_or(String::new(), |lab| format!("; {lab}"));
+                Some(format!("between {}{lab}", named.phrase()))
+            }
         }
     }
 }
@@ -199,9 +196,15 @@ fn least_mtu(ends: &[EndpointDescription]) -> u32 {
         .unwrap_or(u32::MAX)
 }
 
-fn lab_not_used(study: &Study) -> String {
+/// Absent where the study has no lab of its own.
+fn lab_not_used(study: &Study) -> Option<String> {
+    if study.lab.network.is_none() || !study.names_lab() {
+        return None;
+    }
     let topology = &study.lab.topology;
     let napi = study.lab.napi.name();
     let mtu = study.lab.mtu_bytes;
-    format!("the study's [lab] is not used: topology {topology}, mtu_bytes {mtu}, napi {napi}")
+    Some(format!(
+        "the study's [lab] is not used: topology {topology}, mtu_bytes {mtu}, napi {napi}"
+    ))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_model::host_settings::{self, HostSetting};
 use bitcost_sys::namespace::PrivateSysfs;
+use rustix::io::Errno;
 
 use crate::HostError;
 use crate::device::{check_name, link};
@@ -91,6 +92,12 @@ impl Knob for ReceivePath {
             written.map_err(|error| match error.kind() {
                 io::ErrorKind::Unsupported => {
                     self.refused(device, "it has no NAPI; a veth has it while GRO is on")
+                }
+                // The mask has more CPUs than the kernel knows.
+                _ if error.raw_os_error() == Some(Errno::OVERFLOW.raw_os_error()) => {
+                    let online = sysfs.read(Path::new("devices/system/cpu/online"));
+                    let online = online.unwrap_or_default();
+                    self.refused(device, format!("allowed: CPUs that exist, {online}"))
                 }
                 _ => self.refused(device, error),
             })?;

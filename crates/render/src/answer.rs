@@ -99,17 +99,31 @@ pub fn study_answer(execution: &Findings, folder: &str) -> Vec<Block> {
 
 const FEWER_RUNS: &str = "* from fewer runs than the cell has; `bitcost show` prints how many";
 
-/// The metrics of the table: throughput, those of the study's sentences, and the cost at both
+/// The first figure that the study shows and its runs have. Without a list of metrics it is the number of transactions
+/// where all cells make them.
+fn main_metric(summary: &Summary) -> Option<&'static Metric> {
+    let name = "transactions_per_second";
+    let mut used = summary.cells.iter().filter(|cell| cell.runs > 0);
+    let is_usual = summary.study.table.metrics.is_empty() && summary.has(name);
+    match is_usual && used.all(|cell| cell.figure(name).is_some()) {
+        true => metric(name),
+        false => measured(summary).first().copied(),
+    }
+}
+
+/// The metrics of the table: the main one, those of the study's sentences and of its list, and the cost at both
 /// endpoints; without these, the first that the study shows.
 fn columns(summary: &Summary) -> Vec<&'static Metric> {
     let sentences = summary.study.sentences.iter();
     let said = sentences.flat_map(|sentence| &sentence.metrics);
-    let named = std::iter::once("throughput_mbps").chain(said.map(String::as_str));
+    let named = said.chain(&summary.study.table.metrics);
     let named = named
-        .filter_map(metric)
+        .filter_map(|name| metric(name))
         .filter(|metric| summary.has(metric.name));
     let mut found: Vec<&'static Metric> = Vec::new();
-    for metric in named.chain(stacked(summary)).chain(measured(summary)) {
+    let first = main_metric(summary).into_iter();
+    let usual = stacked(summary).into_iter().chain(measured(summary));
+    for metric in first.chain(named).chain(usual) {
         if found.len() < FIGURES && !found.iter().any(|known| known.name == metric.name) {
             found.push(metric);
         }
@@ -292,15 +306,20 @@ pub(crate) fn total(cell: &CellSummary, metrics: &[&'static Metric]) -> Option<f
     values.map(|figure| Some(figure?.value)).sum()
 }
 
-/// Where the first metric that is shown and known is highest, and where it is lowest.
+/// Where the main metric is highest, and where it is lowest.
 fn extremes(summary: &Summary) -> String {
-    let Some(metric) = measured(summary).into_iter().next() else {
+    let Some(metric) = main_metric(summary) else {
         return "No run has a result that can be used.".to_owned();
     };
     let cells = summary.cells.iter();
     let mut cells: Vec<(&CellSummary, Interval)> = cells
         .filter_map(|cell| Some((cell, cell.figure(metric.name)?)))
         .collect();
+    // That of requests says nothing about streams.
+    let is_stream = |cell: &CellSummary| cell.figure("transactions_per_second").is_none();
+    if metric.name == "throughput_mbps" && cells.iter().any(|(cell, _)| is_stream(cell)) {
+        cells.retain(|(cell, _)| is_stream(cell));
+    }
     cells.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
     let shown = |(cell, value): &(&CellSummary, Interval)| {
         let unit = around(" ", metric.unit, "");

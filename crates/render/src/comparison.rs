@@ -53,8 +53,12 @@ fn to_decide(comparison: &Comparison) -> Option<String> {
         .any(|change| change.verdict.is_change());
     let is_open = comparison.count(Verdict::CannotTell) > 0 && !has_found;
     let threshold = comparison.threshold_pct;
+    // How long runs of other programs take is not known.
+    let is_imported = comparison.seconds <= 0.0;
     let Some(smallest) = comparison.smallest_pct().filter(|_| is_open) else {
         let few = "A side of one run has an interval only as a test of a second or more: make 5 blocks or more (`--blocks 5`), or longer tests.";
+        let files = "A side of one imported run has no interval: import 5 files or more of each side together (`bitcost import FILE…`).";
+        let few = if is_imported { files } else { few };
         return is_open.then(|| few.to_owned());
     };
     let shown = format!(
@@ -69,6 +73,7 @@ fn to_decide(comparison: &Comparison) -> Option<String> {
     let time = show_duration(Duration::from_secs_f64(seconds));
     let how = match again(comparison, seconds) {
         Some(command) => format!("blocks: {command}"),
+        None if is_imported => "files of each side, imported together".to_owned(),
         None if comparison.is_within => "blocks (`--blocks`)".to_owned(),
         None => {
             "on each side, taken together with --old and --new; interleaved (`--against`), fewer"

@@ -4,7 +4,7 @@ use bitcost_analysis::metrics::metric;
 use bitcost_analysis::summary::{Goal, Missing, Precision};
 
 use crate::number;
-use crate::words::lowered;
+use crate::words::{intervals_of_runs, lowered};
 
 /// One sentence: that the rule is met, or where it is not.
 pub fn stop_rule_text(precision: &Precision) -> String {
@@ -14,7 +14,8 @@ pub fn stop_rule_text(precision: &Precision) -> String {
         Goal::Cells => ("median", "in every cell"),
         Goal::Ratios => ("ratios", "for every ratio"),
     };
-    let goal = format!("95 % interval of the {figure} of {metric} narrower than {requested} %");
+    let intervals = intervals_of_runs(precision.fewest_runs);
+    let goal = format!("{intervals} of the {figure} of {metric} narrower than {requested} %");
     if precision.reached {
         return format!("{goal}: reached {everywhere}");
     }

@@ -108,6 +108,8 @@ pub struct Study {
     pub question: String,
     pub lab: LabSpec,
     pub base: Conditions,
+    /// Whether `[workload]` gives the size of a message.
+    pub gives_message_size: bool,
     pub factors: Vec<Factor>,
     /// Randomised complete blocks to run.
     pub blocks: u32,
@@ -145,7 +147,7 @@ impl Study {
 
     /// Every combination of levels that is run, without the pairs of a mesh; the first factor varies slowest.
     pub fn cells(&self) -> Vec<Cell> {
-        let mut cells = combine(&self.base, self.own_factors(), &self.leave_out);
+        let mut cells = self.combined(&self.base);
         // Reading the study has already checked that they can be sized.
         cells
             .iter_mut()
@@ -153,11 +155,31 @@ impl Study {
         cells
     }
 
+    /// As [`Study::cells`], with these settings of all cells and before the TCP buffers are sized. Datagrams have their
+    /// usual size where neither `[workload]` nor a level gives one.
+    pub(crate) fn combined(&self, base: &Conditions) -> Vec<Cell> {
+        let mut base = base.clone();
+        let usual = base.message_size_bytes;
+        if !self.gives_message_size {
+            // No level can give it.
+            base.message_size_bytes = 0;
+        }
+        let mut cells = combine(&base, self.own_factors(), &self.leave_out);
+        for of in cells.iter_mut().map(|cell| &mut cell.conditions) {
+            of.message_size_bytes = match of.message_size_bytes {
+                0 if of.workload.numbers_datagrams() => of.workload.usual_message_bytes(),
+                0 => usual,
+                given => given,
+            };
+        }
+        cells
+    }
+
     /// The number of [`Study::cells`], of which none is made where every combination of levels is run.
     pub fn cell_count(&self) -> usize {
         let factors = self.own_factors();
         if !self.leave_out.is_empty() {
-            return combine(&self.base, factors, &self.leave_out).len();
+            return self.combined(&self.base).len();
         }
         let levels = factors.iter().map(|factor| factor.levels.len());
         levels.fold(1, usize::saturating_mul)
@@ -174,6 +196,12 @@ impl Study {
         workload.is_some_and(|table| table.get(name).is_some()) || cell.levels.iter().any(of_level)
     }
 
+    /// Whether the text has a `[lab]`; otherwise the study has the default lab.
+    pub fn names_lab(&self) -> bool {
+        let document = Document::parse(self.text.as_str());
+        document.is_ok_and(|all| all.get("lab").is_some())
+    }
+
     pub fn factor(&self, name: &str) -> Option<&Factor> {
         self.factors.iter().find(|factor| factor.name == name)
     }
@@ -188,7 +216,7 @@ pub(crate) fn size_buffers(cell: &mut Cell, lab: &LabSpec) -> Result<(), Invalid
     size_tcp_buffers(&mut cell.conditions, bdp_bytes)
 }
 
-pub(crate) fn combine(base: &Conditions, factors: &[Factor], leave_out: &[LeaveOut]) -> Vec<Cell> {
+fn combine(base: &Conditions, factors: &[Factor], leave_out: &[LeaveOut]) -> Vec<Cell> {
     let start = Cell {
         levels: Vec::new(),
         conditions: base.clone(),

@@ -7,7 +7,7 @@ use bitcost_study::{Compared, Study};
 use serde::Serialize;
 
 use super::improvement::counterpart;
-use crate::cells::{CellRuns, has};
+use crate::cells::{COVERED_FROM, CellRuns, has};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +38,9 @@ pub struct Precision {
     pub reached: bool,
     /// What is not narrow enough. Cells whose runs all lack the metric are left out.
     pub wide: Vec<Missing>,
+    /// The fewest runs that one of the intervals is of; as many as one of 95 % takes where there are none.
+    #[serde(skip)]
+    pub fewest_runs: usize,
     pub blocks: u32,
 }
 
@@ -56,7 +59,9 @@ impl Precision {
             None => (Goal::Cells, medians(rule, cells, seed)),
         };
         let has_any = !found.is_empty();
-        let missing = found.into_iter().filter_map(|(name, interval)| {
+        let runs = found.iter().map(|(_, _, runs)| *runs);
+        let fewest_runs = runs.filter(|runs| *runs > 1).min();
+        let missing = found.into_iter().filter_map(|(name, interval, _)| {
             let width_pct = interval.as_ref().and_then(width_pct);
             let is_narrow = width_pct.is_some_and(|width| width < rule.width_pct);
             (!is_narrow).then_some(Missing { name, width_pct })
@@ -69,12 +74,14 @@ impl Precision {
             is_done: wide.is_empty(),
             reached: has_any && wide.is_empty(),
             wide,
+            fewest_runs: fewest_runs.unwrap_or(COVERED_FROM),
             blocks,
         })
     }
 }
 
-type Named = (String, Option<Interval>);
+/// A name, its interval, and of how many runs it is.
+type Named = (String, Option<Interval>, usize);
 
 /// The medians of the cells that have the metric, or no run yet.
 fn medians(rule: &UntilInterval, cells: &[CellRuns], seed: u64) -> Vec<Named> {
@@ -85,7 +92,7 @@ fn medians(rule: &UntilInterval, cells: &[CellRuns], seed: u64) -> Vec<Named> {
             return None;
         }
         let interval = bitcost_stats::median_interval(&values, seed);
-        Some((cell.name.clone(), interval))
+        Some((cell.name.clone(), interval, values.len()))
     };
     cells.iter().filter_map(median).collect()
 }
@@ -106,7 +113,7 @@ fn ratios(rule: &UntilInterval, asked: &Compared, cells: &[CellRuns], seed: u64)
             others => format!("{new} ÷ {old} ({others})"),
         };
         let interval = bitcost_stats::ratio_interval(&sides[0], &sides[1], seed);
-        Some((name, interval))
+        Some((name, interval, sides[0].len().min(sides[1].len())))
     };
     cells.iter().filter_map(ratio).collect()
 }

@@ -97,10 +97,12 @@ impl Named {
         }
         let [sender, receiver] = ROLES.map(|role| described(role, session.endpoint(role)));
         let cpus = match shared_cpus {
-            true => "the CPUs of one machine",
-            false => "separate CPUs",
+            true => "on the CPUs of one machine",
+            // Its host may be another container of this machine.
+            false if is_with_iperf3 => "whether they share CPUs is not known",
+            false => "on separate CPUs",
         };
-        notes.push(format!("{sender}; {receiver}; on {cpus}"));
+        notes.push(format!("{sender}; {receiver}; {cpus}"));
         if is_with_iperf3 {
             notes.push("of the iperf3 server's host only what it reports is known".to_owned());
         }

@@ -384,6 +384,7 @@ fn threads_and_cpus_that_receive_are_set_and_restored() {
     if held().set(&RPS_CPUS, "a0", &first).is_err() {
         ignore("RPS is for root of the machine alone, or not in this kernel")
     }
+    assert_refused(&RPS_CPUS, "a0", "2000", &["CPUs that exist, 0"]);
     set_and_restore(&RPS_CPUS, "a0", "0", || {
         let now = RPS_CPUS.observe("a0").unwrap();
         assert!(RPS_CPUS.agrees("rx-0", "00000001", &now["rx-0"]), "{now:?}");

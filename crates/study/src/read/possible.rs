@@ -1,6 +1,6 @@
 //! Whether every cell of a study is possible, and the place at fault where one is not.
 
-use crate::definition::{Factor, Level, Study, combine, size_buffers};
+use crate::definition::{Factor, Level, Study, size_buffers};
 use crate::error::StudyError;
 use crate::settings;
 use crate::toml::Node;
@@ -23,7 +23,7 @@ impl Cells<'_> {
     /// An error for each place without which cells would be possible: a level, or a setting of all
     /// cells.
     pub fn check(&self) -> Vec<StudyError> {
-        let cells = self.combined(&self.study.base);
+        let cells = self.study.combined(&self.study.base);
         if cells.is_empty() {
             let message = "every combination of levels is left out; allowed: one at least";
             return vec![self.top.source.error_at(0, message)];
@@ -54,16 +54,12 @@ impl Cells<'_> {
         found
     }
 
-    fn combined(&self, base: &Conditions) -> Vec<Cell> {
-        combine(base, self.study.own_factors(), &self.study.leave_out)
-    }
-
     /// Where no cell is possible: where the first setting of `[workload]` is without which some are.
     fn blamed_setting(&self) -> Option<usize> {
         let section = self.top.get("workload")?;
         let helps = |entry: &Node| {
             let base = workload(self.top, Some(entry.key));
-            let cells = self.combined(&base);
+            let cells = self.study.combined(&base);
             cells.iter().any(|cell| (self.fits)(cell).is_ok())
         };
         Some(section.entries().into_iter().find(helps)?.offset)

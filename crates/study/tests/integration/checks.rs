@@ -41,6 +41,26 @@ fn error_of(text: &str) -> String {
 }
 
 #[test]
+fn datagrams_have_their_usual_size_where_none_is_given() {
+    let text = |own: &str| {
+        format!(
+            "title = \"a\"\nquestion = \"b\"\n[workload]\nduration_s = 1\n{own}[[factor]]\nname = \"workload\"\nlevels = [\"tcp_stream\", \"udp_stream\"]\n"
+        )
+    };
+    let sizes = |own: &str| {
+        let cells = read(&text(own)).cells().into_iter();
+        let sizes = cells.map(|cell| cell.conditions.message_size_bytes);
+        sizes.collect::<Vec<_>>()
+    };
+    assert_eq!(sizes(""), [131_072, 1024]);
+    assert_eq!(sizes("message_size_bytes = 1400\n"), [1400, 1400]);
+    let level = "[[factor]]\nname = \"message_size_bytes\"\nlevels = [700]\n";
+    assert_eq!(sizes(level), [700, 700]);
+    let over = error_of(&text("message_size_bytes = 131072\n"));
+    assert!(over.contains("over the UDP limit"), "{over}");
+}
+
+#[test]
 fn what_is_left_out_is_in_no_plan() {
     let study = read(TEXT);
     let names: Vec<String> = study.cells().iter().map(|cell| cell.name()).collect();
