@@ -118,16 +118,8 @@ fn moderate(device: &str, us: u32) -> Result<InEffect, String> {
         .map_err(|error| format!("mount a sysfs that shows {device}: {error}"))?;
     for (name, value) in values {
         let path = PathBuf::from(format!("class/net/{device}/{name}"));
-        let failed = |what: &str| format!("set /sys/{} to {value}: {what}", path.display());
-        sysfs
-            .write(&path, &value.to_string())
-            .map_err(|error| failed(&error.to_string()))?;
-        let now = sysfs
-            .read(&path)
-            .map_err(|error| failed(&error.to_string()))?;
-        if now != value.to_string() {
-            return Err(failed(&format!("it reads {now}")));
-        }
+        let outcome = sysfs.set(&path, &value.to_string());
+        outcome.map_err(|error| format!("set /sys/{} to {value}: {error}", path.display()))?;
     }
     Ok(InEffect::as_requested("moderation_us", us))
 }

@@ -17,9 +17,8 @@ pub fn check_restored() -> Result<(), Unavailable> {
 /// Checks that the CPUs that a run on this machine requests exist and may be used.
 pub fn check_cpus(conditions: &Conditions) -> Result<(), Invalid> {
     let sets = cores::of_this_host();
-    let roles = [Role::Sender, Role::Receiver];
     let all = [conditions].into_iter().chain(&conditions.background);
-    for (role, part) in all.flat_map(|part| roles.map(|role| (role, part))) {
+    for (role, part) in all.flat_map(|part| Role::ALL.map(|role| (role, part))) {
         let checked = sets.check(&part.places.end(role).cpus);
         checked.map_err(|Invalid(why)| Invalid(format!("{}_cpus: {why}", role.name())))?;
     }

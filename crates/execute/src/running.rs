@@ -167,9 +167,5 @@ fn differences(before: &Topology, now: &Topology) -> Vec<InEffect> {
 }
 
 fn difference(device: &str, before: &Shaping, now: &Shaping) -> InEffect {
-    let shown = |shaping: &Shaping| match shaping.is_nothing() {
-        true => "nothing".to_owned(),
-        false => show_shaping(shaping),
-    };
-    InEffect::new(device, Some(shown(before)), Some(shown(now)))
+    InEffect::new(device, Some(show_shaping(before)), Some(show_shaping(now)))
 }

@@ -8,13 +8,7 @@ use bitcost_sys::netlink::{Link, Rtnl};
 use crate::HostError;
 use bitcost_model::near::did_you_mean;
 
-/// The names of all devices; empty if they cannot be listed.
-pub fn devices() -> Vec<String> {
-    let links = Rtnl::open()
-        .and_then(|mut rtnl| rtnl.links())
-        .unwrap_or_default();
-    links.into_iter().map(|link| link.name).collect()
-}
+pub use bitcost_sys::netlink::devices;
 
 /// The interval at which a link is looked for.
 const PAUSE: Duration = Duration::from_millis(10);

@@ -97,9 +97,9 @@ fn node_line(topology: &Topology, node: &Node) -> String {
 
 /// A link in one line: both devices, and what it does to packets away from `near` and towards it.
 fn link_line(near: &End, far: &End) -> String {
-    let shaped = |arrow: &str, end: &End| match show_shaping(&end.egress) {
-        text if text.is_empty() => text,
-        text => format!("   {arrow} {text}"),
+    let shaped = |arrow: &str, end: &End| match end.egress.is_nothing() {
+        true => String::new(),
+        false => format!("   {arrow} {}", show_shaping(&end.egress)),
     };
     format!(
         "{} ── {}{}{}",

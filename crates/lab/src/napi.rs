@@ -70,16 +70,8 @@ fn write_threaded(device: &str) -> Result<(), String> {
         format!("cannot mount a sysfs that shows {device} (containers refuse it): {e}")
     })?;
     let path = PathBuf::from(format!("class/net/{device}/threaded"));
-    let failed =
-        |what: &str, e: std::io::Error| format!("cannot {what} /sys/{}: {e}", path.display());
-    sysfs.write(&path, "1").map_err(|e| failed("write", e))?;
-    match sysfs.read(&path).map_err(|e| failed("read", e))?.as_str() {
-        "1" => Ok(()),
-        other => Err(format!(
-            "/sys/{} reads {other} after 1 was written",
-            path.display()
-        )),
-    }
+    let outcome = sysfs.set(&path, "1");
+    outcome.map_err(|e| format!("cannot set /sys/{} to 1: {e}", path.display()))
 }
 
 fn thread_pids(index: u32) -> Result<Vec<u32>, bitcost_sys::netlink::Error> {

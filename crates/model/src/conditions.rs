@@ -28,6 +28,9 @@ pub const IDLE_BASELINE_MAX: Duration = Duration::from_secs(1);
 /// Time after which an unanswered UDP request is given up.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Time that a run takes in addition to its traffic: settings, connections, a last reading.
+pub const RUN_OVERHEAD: Duration = Duration::from_millis(350);
+
 impl Conditions {
     /// The version of IP that headers are counted by: the one asked for, or 4.
     pub fn ip_version(&self) -> IpVersion {
@@ -262,6 +265,11 @@ impl Conditions {
         } else {
             Duration::from_millis(self.duration_ms.into())
         }
+    }
+
+    /// The time that a run takes by its lengths, with what it takes besides its traffic.
+    pub fn run_time(&self) -> Duration {
+        Duration::from_millis(u64::from(self.warmup_ms + self.duration_ms)) + RUN_OVERHEAD
     }
 
     pub fn outage_timeout(&self) -> Duration {

@@ -49,9 +49,6 @@ pub struct Plan {
     pub runs: Vec<PlannedRun>,
 }
 
-/// Time that a run takes in addition to its traffic: settings, connections, a last reading.
-pub const RUN_OVERHEAD: Duration = Duration::from_millis(350);
-
 impl Plan {
     /// The plan of one run under these conditions, without a study.
     pub fn of_one(conditions: Conditions) -> Plan {
@@ -86,15 +83,9 @@ impl Plan {
         self.cells.get(self.runs[self.place_of(run)?].cell)
     }
 
-    pub fn run_time(&self, cell: usize) -> Duration {
-        let conditions = &self.cells[cell].conditions;
-        Duration::from_millis(u64::from(conditions.warmup_ms + conditions.duration_ms))
-            + RUN_OVERHEAD
-    }
-
     /// The time that one run of a cell takes together with its profiled twin, if it has one.
     pub fn time_with_twin(&self, cell: usize) -> Duration {
-        self.run_time(cell) * (1 + u32::from(self.is_profiled))
+        self.cells[cell].conditions.run_time() * (1 + u32::from(self.is_profiled))
     }
 
     /// The time that all runs take, including the idle measurement before each block.

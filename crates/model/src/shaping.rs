@@ -201,8 +201,11 @@ pub fn bytes(text: &str) -> Option<u64> {
 }
 
 /// The shaping of a direction in one short phrase: `1G, 20ms ±1ms, loss 1%, room for 1000 packets`;
-/// empty where it does nothing.
+/// `nothing` where it does nothing.
 pub fn show_shaping(shaping: &Shaping) -> String {
+    if shaping.is_nothing() {
+        return "nothing".to_owned();
+    }
     let rate = |rate| format!("{}bit/s", show_rate(rate).trim_end_matches("bit/s"));
     let delay = match (shaping.delay_us, shaping.jitter_us) {
         (0, 0) => None,

@@ -186,6 +186,18 @@ impl PrivateSysfs {
             .write_all(value.as_bytes())
     }
 
+    /// As [`PrivateSysfs::write`], and reads the value back.
+    ///
+    /// # Errors
+    /// Also when the file then reads otherwise.
+    pub fn set(&self, path: &Path, value: &str) -> io::Result<()> {
+        self.write(path, value)?;
+        match self.read(path)? {
+            now if now == value => Ok(()),
+            now => Err(io::Error::other(format!("it reads {now}"))),
+        }
+    }
+
     fn open(&self, path: &Path, access: rustix::fs::OFlags) -> io::Result<fs::File> {
         let flags = access | rustix::fs::OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.root, path, flags, rustix::fs::Mode::empty())?;

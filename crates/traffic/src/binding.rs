@@ -1,12 +1,12 @@
 //! The local side of a socket: IP version, address, interface and port.
 
-use std::fs::read_to_string;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::place::{EndpointPlace, IpVersion, Ports};
 use bitcost_model::record::{InEffect, Role};
+use bitcost_sys::netlink::devices;
 use bitcost_sys::socket::{self, IP_BIND_ADDRESS_NO_PORT};
 use rustix::io::Errno;
 use rustix::net::{
@@ -125,13 +125,6 @@ pub fn to_device(socket: impl AsFd, place: &EndpointPlace) -> Result<(), Traffic
         error,
         hint: format!("; this host has: {}", devices().join(", ")),
     })
-}
-
-fn devices() -> Vec<String> {
-    let text = read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-    text.lines()
-        .filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()))
-        .collect()
 }
 
 fn to_address(socket: impl AsFd, address: IpAddr) -> Result<(), TrafficError> {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_model::plan::RUN_OVERHEAD;
-use bitcost_model::study::{Cell, Label};
+use bitcost_model::study::Label;
 use bitcost_model::units::counted;
 use bitcost_study::Compared;
 
@@ -79,9 +78,8 @@ fn seconds(execution: &Findings) -> f64 {
             .filter(|_| !summary.is_imported)
     };
     let runs = summary.runs.iter().filter_map(planned);
-    let time = |cell: &Cell| cell.conditions.warmup_ms + cell.conditions.duration_ms;
-    let of = |cell| f64::from(time(cell)) / 1e3 + RUN_OVERHEAD.as_secs_f64();
-    runs.map(of).sum()
+    runs.map(|cell| cell.conditions.run_time().as_secs_f64())
+        .sum()
 }
 
 fn side_name(executions: &[Findings]) -> String {

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::record::{EndpointRecord, ThreadKind};
 use bitcost_stats::{Interval, Scale, Sides, median, median_interval};
 
@@ -88,10 +87,7 @@ impl Round {
     }
 
     pub fn block_time(&self) -> Duration {
-        let ms = |one: &Conditions| u64::from(one.warmup_ms + one.duration_ms);
-        let each = self.conditions.iter();
-        each.map(|one| Duration::from_millis(ms(one)) + RUN_OVERHEAD)
-            .sum()
+        self.conditions.iter().map(Conditions::run_time).sum()
     }
 
     /// The blocks that have a run with a result.

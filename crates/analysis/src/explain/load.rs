@@ -57,8 +57,7 @@ impl Load {
         };
         let rtt_us = least_rtt_us(run);
         let (ramp_s, spread) = steadiness(run, rtt_us.unwrap_or(0.0)).unzip();
-        let ends = [Role::Sender, Role::Receiver];
-        let busy = ends.map(|role| busy(run, role));
+        let busy = Role::ALL.map(|role| busy(run, role));
         let edges = Edges::of(&run.sender.samples);
         let grown = |of: fn(&TcpInfo) -> Option<u32>| edges.as_ref()?.tcp(of);
         let lost = grown(|tcp| tcp.total_retrans).map(|again| {
@@ -67,7 +66,7 @@ impl Load {
         });
         let lost = lost.zip(grown(|tcp| tcp.data_segs_out));
         Load {
-            busy_ns: ends.map(|role| busy_ns(run, role, busy[role as usize]?)),
+            busy_ns: Role::ALL.map(|role| busy_ns(run, role, busy[role as usize]?)),
             busy,
             rtt_us,
             window_bytes: connections(run, |tcp| tcp.snd_wnd_bytes),

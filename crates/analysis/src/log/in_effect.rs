@@ -26,10 +26,7 @@ pub(crate) struct PartsInEffect {
 impl PartsInEffect {
     pub fn of(run: &RunView) -> PartsInEffect {
         let mut found = PartsInEffect::default();
-        if [run.sender, run.receiver]
-            .into_iter()
-            .any(began_with_cached)
-        {
+        if run.ends().into_iter().any(began_with_cached) {
             found.notes.push(CACHED.to_owned());
         }
         for (index, part) in parts(run).iter().enumerate() {

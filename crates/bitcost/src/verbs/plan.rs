@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use bitcost_model::plan::{Lengths, Plan, RUN_OVERHEAD};
+use bitcost_model::conditions::RUN_OVERHEAD;
+use bitcost_model::plan::{Lengths, Plan};
 use bitcost_model::units::{counted, show_duration};
 use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;

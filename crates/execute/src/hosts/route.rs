@@ -20,8 +20,6 @@ use crate::error::ExecuteError;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
 use crate::prepared::Prepared;
 
-const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
-
 enum Known {
     Receiver(IpAddr),
     Sender(IpAddr),
@@ -67,14 +65,14 @@ impl Named {
         let known = self.known(places)?;
         if let Known::Receiver(address) | Known::Sender(address) = known
             && is_of_one_link(address)
-            && ROLES.map(|role| self.device(role, places)) == [None, None]
+            && Role::ALL.map(|role| self.device(role, places)) == [None, None]
         {
             return Err(ExecuteError::Usage(format!(
                 "{address} is an address of one link, which needs the interface of the host that connects: write `{address}%DEVICE`, such as `{address}%eth0`"
             )));
         }
-        let mut endpoints = ROLES.map(|role| self.host(role).endpoint(&self.spec));
-        for (role, endpoint) in ROLES.into_iter().zip(&mut endpoints) {
+        let mut endpoints = Role::ALL.map(|role| self.host(role).endpoint(&self.spec));
+        for (role, endpoint) in Role::ALL.into_iter().zip(&mut endpoints) {
             self.reach(endpoint, role, places)?;
         }
         let mut session = Session::open(endpoints, stop)?;
@@ -95,7 +93,7 @@ impl Named {
                 None => notes.push(ONE_CPU.to_owned()),
             }
         }
-        let [sender, receiver] = ROLES.map(|role| described(role, session.endpoint(role)));
+        let [sender, receiver] = Role::ALL.map(|role| described(role, session.endpoint(role)));
         let cpus = match shared_cpus {
             true => "on the CPUs of one machine",
             // Its host may be another container of this machine.
@@ -131,7 +129,7 @@ impl Named {
             vec![path.there.source],
             [&[path.to], &path.others[..]].concat(),
         ];
-        for ((role, route), addresses) in ROLES
+        for ((role, route), addresses) in Role::ALL
             .into_iter()
             .zip([&path.there, &path.back])
             .zip(addresses)
@@ -180,7 +178,7 @@ impl Named {
         known: Known,
         places: &Places,
     ) -> Result<Path, ExecuteError> {
-        let services = ROLES.map(|role| session.endpoint(role).service);
+        let services = Role::ALL.map(|role| session.endpoint(role).service);
         match services {
             [None, Some(at)] => return self.to_service(session, Role::Receiver, at.ip(), places),
             [Some(at), None] => return self.to_service(session, Role::Sender, at.ip(), places),
@@ -189,7 +187,7 @@ impl Named {
         let version = places.asked_version();
         let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         let mut found = Vec::new();
-        let [mut near, far] = ROLES.map(|role| self.device(role, places).unwrap_or_default());
+        let [mut near, far] = Role::ALL.map(|role| self.device(role, places).unwrap_or_default());
         let to = match known {
             Known::Receiver(address) => address,
             Known::Sender(address) => {
@@ -334,10 +332,10 @@ impl Host {
         let address = match self {
             Host::Local => return Ok(None),
             Host::Ssh(name) => by_ssh(spec, name, version)?,
-            Host::Service(link) => {
-                let host = &link.at.host;
+            Host::Service(Link { at, .. }) | Host::Iperf3(at) => {
+                let host = &at.host;
                 resolve::first(host, version).map_err(|why| {
-                    ExecuteError::Environment(format!("the host {host} of the service {why}"))
+                    ExecuteError::Environment(format!("the host name {host} {why}"))
                 })?
             }
             Host::Slurm(node) => slurm::address(node, version)?,
@@ -346,12 +344,6 @@ impl Host {
                     "{} has no address of the requested version of IP; name the interface for the data: --network-device DEVICE",
                     target.place()
                 )));
-            }
-            Host::Iperf3(server) => {
-                let host = &server.host;
-                resolve::first(host, version).map_err(|why| {
-                    ExecuteError::Environment(format!("the host name {host} {why}"))
-                })?
             }
         };
         Ok(Some(address))

@@ -2,7 +2,7 @@
 //! it cannot do.
 
 use bitcost_model::Invalid;
-use bitcost_model::conditions::{Conditions, Direction, Mss, Workload};
+use bitcost_model::conditions::{Conditions, Direction, Workload};
 use bitcost_model::record::Role;
 use bitcost_model::settings::{SETTINGS, Setting};
 use serde_json::{Value, json};
@@ -157,10 +157,7 @@ pub fn params(conditions: &Conditions) -> Result<Value, Invalid> {
     give("reverse", is(conditions.direction == Direction::Reverse));
     give("bidirectional", is(conditions.direction == Direction::Both));
     give("nodelay", is(conditions.nodelay));
-    give(
-        "MSS",
-        conditions.mss.map(|mss| json!(segment(conditions, mss))),
-    );
+    give("MSS", conditions.segment_bytes().map(Value::from));
     give("window", conditions.receive_buffer_bytes.map(Value::from));
     give(
         "congestion",
@@ -170,13 +167,6 @@ pub fn params(conditions: &Conditions) -> Result<Value, Invalid> {
     let bitrate = conditions.asked_bps(None).map(|bps| bps.round() as u64);
     give("bandwidth", bitrate.map(Value::from));
     Ok(params)
-}
-
-fn segment(conditions: &Conditions, mss: Mss) -> u32 {
-    match mss {
-        Mss::Message => conditions.message_size_bytes,
-        Mss::Bytes(bytes) => bytes,
-    }
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub use qdisc::{
 };
 pub use records::{AddressRecord, RouteRecord};
 pub use route::Route;
-pub use rtnl::{Link, Rtnl, VethPair};
+pub use rtnl::{Link, Rtnl, VethPair, devices};
 pub use sock_diag::{SockDiag, SocketRecord};
 pub use tcp_metrics::{cached_metrics, forget_metrics};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup, RINGS};

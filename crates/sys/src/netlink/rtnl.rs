@@ -261,6 +261,14 @@ impl Rtnl {
     }
 }
 
+/// The names of all devices in the caller's network namespace; empty if they cannot be listed.
+pub fn devices() -> Vec<String> {
+    let links = Rtnl::open()
+        .and_then(|mut rtnl| rtnl.links())
+        .unwrap_or_default();
+    links.into_iter().map(|link| link.name).collect()
+}
+
 fn describe_peer(peer: Message, pair: &VethPair<'_>) -> Message {
     let peer = peer
         .raw(&link_header(0, 0, 0))

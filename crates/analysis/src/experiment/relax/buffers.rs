@@ -68,8 +68,7 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
     };
     let most = |name| at(buffer.end, name);
     // What one setting makes of both buffers at both hosts lowers none of them.
-    let ends = [Role::Sender, Role::Receiver];
-    let both = ends.map(|end| [&RECEIVE, &SEND].map(|one| at(end, one.tuned)));
+    let both = Role::ALL.map(|end| [&RECEIVE, &SEND].map(|one| at(end, one.tuned)));
     let least = both.concat().into_iter().flatten().max().unwrap_or(0);
     let [tuned, most] = [buffer.tuned, buffer.most].map(most);
     for bytes in TIMES.map(|times| rounded((fills * times).min(MOST_BYTES))) {

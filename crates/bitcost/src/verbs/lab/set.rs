@@ -1,10 +1,10 @@
 //! `bitcost lab set`: changes a lab while it is running.
 
 use bitcost_lab::registry::{self, Description};
+use bitcost_model::shaping::show_shaping;
 use bitcost_study::topology::changes;
 
 use super::running;
-use super::show::phrase;
 use crate::failure::Failure;
 use crate::output;
 
@@ -38,5 +38,5 @@ pub fn apply(lab: &Description, words: &[String]) -> Result<(), Failure> {
         .for_each(|note| output::say(&format!("note: {note}")));
     let ends = lab.state.topology.ends();
     ends.filter(|end| devices.contains(&end.device))
-        .try_for_each(|end| output::line(&format!("{}: {}", end.device, phrase(&end.egress))))
+        .try_for_each(|end| output::line(&format!("{}: {}", end.device, show_shaping(&end.egress))))
 }

@@ -2,7 +2,7 @@
 
 use bitcost_lab::registry::Description;
 use bitcost_lab::state::Change;
-use bitcost_model::shaping::{Shaping, show_shaping};
+use bitcost_model::shaping::show_shaping;
 use bitcost_render::layout::folded_text;
 
 use crate::failure::Failure;
@@ -35,7 +35,8 @@ pub fn text(lab: &Description) -> String {
             from,
             to,
         } = change;
-        text += &format!("{at}  {device}: {} → {}\n", phrase(from), phrase(to));
+        let [from, to] = [from, to].map(show_shaping);
+        text += &format!("{at}  {device}: {from} → {to}\n");
     }
     match columns() {
         Some(width) => text.lines().map(|line| branch(line, width)).collect(),
@@ -54,14 +55,6 @@ fn branch(line: &str, width: u16) -> String {
     let first = lines.next().unwrap_or_default();
     let rest = lines.map(|line| format!("{stem}{line}\n"));
     format!("{mark}{first}\n{}", rest.collect::<String>())
-}
-
-/// A shaping in one short phrase, also where it is none.
-pub fn phrase(shaping: &Shaping) -> String {
-    match shaping.is_nothing() {
-        true => "nothing".to_owned(),
-        false => show_shaping(shaping),
-    }
 }
 
 #[cfg(test)]
