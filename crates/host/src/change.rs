@@ -4,6 +4,7 @@
 use std::fmt;
 
 use bitcost_model::host_settings::QDISC;
+use bitcost_sys::netlink::Rtnl;
 use serde::{Deserialize, Serialize};
 
 use crate::knob::Knob;
@@ -17,6 +18,8 @@ pub struct Change {
     pub knob: String,
     /// The subject of the knob: a device, a sysctl, a CPU.
     pub subject: String,
+    /// The index of the interface, if it is one: it keeps it when it is renamed.
+    pub index: Option<u32>,
     pub before: Values,
     pub asked: Values,
     /// Every value after; `None` until they were read back.
@@ -102,6 +105,7 @@ pub fn order(changes: &mut [Change]) {
 
 /// Restores a change and reads back the result.
 pub fn restore(change: &Change) -> Outcome {
+    let change = &renamed(change).unwrap_or_else(|| change.clone());
     let mut outcome = Outcome::of(change);
     let Some(knob) = knob_named(&change.knob) else {
         outcome.failed = Some(format!(
@@ -117,9 +121,19 @@ pub fn restore(change: &Change) -> Outcome {
             outcome.foreign.clear();
             outcome.gone = Some(error.to_string());
         }
+        Err(error @ HostError::Gone(_)) => outcome.gone = Some(error.to_string()),
         Err(error) => outcome.failed = Some(error.to_string()),
     }
     outcome
+}
+
+/// The change of an interface by its present name.
+fn renamed(change: &Change) -> Option<Change> {
+    let index = change.index?;
+    let links = Rtnl::open().and_then(|mut rtnl| rtnl.links()).ok()?;
+    let mut change = change.clone();
+    change.subject = links.into_iter().find(|link| link.index == index)?.name;
+    Some(change)
 }
 
 fn try_to_restore(
@@ -240,6 +254,7 @@ mod tests {
             number: 1,
             knob,
             subject,
+            index: None,
             before,
             asked,
             after: None,

@@ -3,6 +3,7 @@
 use bitcost_model::host_settings::HostSetting;
 
 use crate::change::{Change, Outcome, order, restore};
+use crate::device::link;
 use crate::journal::Entry;
 use crate::knob::{Knob, check};
 use crate::values::Values;
@@ -84,6 +85,7 @@ impl ChangeSet {
             number: self.count,
             knob: knob.name().to_owned(),
             subject: subject.to_owned(),
+            index: link(subject).ok().map(|link| link.index),
             before,
             asked,
             after: None,

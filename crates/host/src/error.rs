@@ -35,6 +35,9 @@ pub enum HostError {
         asked: String,
         why: String,
     },
+    /// It does not exist: after a change, the interface or the module that had it is gone.
+    #[error("cannot {0}")]
+    Gone(String),
     /// The kernel reported success, but the value was not applied.
     #[error("{knob} of {subject} was not applied: {}", listed(mismatches))]
     NotApplied {

@@ -168,7 +168,11 @@ fn try_to_recover(path: PathBuf, problems: &mut Vec<String>) -> Result<Vec<Outco
             return Ok(Vec::new());
         }
     }
-    let (gone, pending) = (gone(header)?, contents.pending.clone());
+    let (gone, mut pending) = (gone(header)?, contents.pending.clone());
+    if header.is_some_and(|header| header.boot != boot()) {
+        // An interface may have another index since.
+        pending.iter_mut().for_each(|change| change.index = None);
+    }
     let journal = match contents.hides_changes {
         true => None,
         false => Some(OpenJournal::adopt(file, path, &contents).map_err(failed)?),

@@ -127,24 +127,30 @@ fn path(name: &str) -> Result<PathBuf, HostError> {
             "allowed: names such as net.ipv4.tcp_rmem",
         ));
     }
-    Ok(PathBuf::from(PARAMETERS).join(name.replace('.', "/")))
+    let dots = match name.split('.').nth(2) {
+        // The name of an interface may have dots, too.
+        Some("conf" | "neigh") => 3,
+        _ => usize::MAX,
+    };
+    let (folder, file) = name.rsplit_once('.').unwrap_or_default();
+    let folder = folder.replacen('.', "/", dots);
+    Ok(PathBuf::from(PARAMETERS).join(folder).join(file))
 }
 
 fn unreadable(name: &str, error: &io::Error) -> HostError {
-    let hint = if error.kind() == ErrorKind::NotFound {
-        siblings_like(name)
-    } else {
-        String::new()
-    };
-    HostError::cannot(format!("read the sysctl {name}"), format!("{error}{hint}"))
+    let asked = format!("read the sysctl {name}");
+    match error.kind() {
+        ErrorKind::NotFound => HostError::Gone(format!("{asked}: {error}{}", siblings_like(name))),
+        _ => HostError::cannot(asked, error),
+    }
 }
 
 /// Suggestions for a parameter that does not exist: similar ones in its folder.
 fn siblings_like(name: &str) -> String {
-    let Some((folder, last)) = name.rsplit_once('.') else {
+    let Some((_, last)) = name.rsplit_once('.') else {
         return String::new();
     };
-    let entries = fs::read_dir(PathBuf::from(PARAMETERS).join(folder.replace('.', "/")))
+    let entries = fs::read_dir(path(name).unwrap_or_default().with_file_name(""))
         .into_iter()
         .flatten()
         .flatten();
@@ -177,4 +183,22 @@ fn available_congestion_controls() -> String {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .unwrap_or_default();
     words(&text).replace(' ', ", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_of_an_interface_stay() {
+        for (name, file) in [
+            ("net.ipv4.tcp_rmem", "net/ipv4/tcp_rmem"),
+            ("net.ipv4.route.gc_timeout", "net/ipv4/route/gc_timeout"),
+            ("net.ipv4.conf.eth0.100.tag", "net/ipv4/conf/eth0.100/tag"),
+            ("net.ipv6.conf.lo.mtu", "net/ipv6/conf/lo/mtu"),
+        ] {
+            let found = path(name).ok();
+            assert_eq!(found, Some(PathBuf::from(PARAMETERS).join(file)));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 mod hardware;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -121,9 +122,15 @@ fn sentence(change: &bitcost_host::Change, name: &str, asked: &str) -> String {
 }
 
 fn restore() -> Result<(), Failure> {
-    let recovered = recover(&journal::folder())?;
+    let (folder, of_root) = (journal::folder(), Path::new(journal::SYSTEM_STATE));
+    let recovered = recover(&folder)?;
     if recovered.is_empty() {
-        return output::line("nothing to restore");
+        return output::line(match folder != of_root && of_root.exists() {
+            true => {
+                "nothing of this user's to restore; what root's runs left: sudo bitcost host restore"
+            }
+            false => "nothing to restore",
+        });
     }
     let mut is_settled = true;
     for Recovered {

@@ -57,6 +57,7 @@ fn mtu_left_changed() -> Change {
         number: 1,
         knob: "mtu_bytes".to_owned(),
         subject: "a0".to_owned(),
+        index: None,
         before: single("3000"),
         asked: single("1400"),
         after: Some(single("1400")),

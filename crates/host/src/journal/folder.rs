@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bitcost_model::Unavailable;
 
 const ENDING: &str = "journal";
-const SYSTEM_STATE: &str = "/var/lib/bitcost";
+pub const SYSTEM_STATE: &str = "/var/lib/bitcost";
 /// Mode bits that the folder must not have: write permission of group and others.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 

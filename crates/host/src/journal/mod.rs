@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
 
-pub use folder::{all, check_private, folder, path_here, ready};
+pub use folder::{SYSTEM_STATE, all, check_private, folder, path_here, ready};
 pub use open::{OpenJournal, Refusal, hold};
 
 /// Version of the format.
@@ -247,6 +247,7 @@ mod tests {
             number,
             knob,
             subject,
+            index: None,
             before,
             asked,
             after: None,

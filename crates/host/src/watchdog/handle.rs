@@ -111,7 +111,7 @@ impl Journal for Watchdog {
         if is_settled {
             shared.pending = shared.pending.saturating_sub(1);
         }
-        shared.ask(&Message::Step(step))?;
+        shared.ask(&Message::Step(Box::new(step)))?;
         shared.pending += u32::from(is_new);
         Ok(())
     }

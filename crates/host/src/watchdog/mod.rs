@@ -40,7 +40,7 @@ pub struct Setup {
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// A step to write to the journal; it is answered.
-    Step(Entry),
+    Step(Box<Entry>),
     /// The controller was heard; it is not answered.
     Renewed,
 }

@@ -79,7 +79,7 @@ fn record(
         let Ok(Message::Step(step)) = serde_json::from_str(&line) else {
             continue;
         };
-        if answered.is_err() && matches!(step, Entry::Intent(_)) {
+        if answered.is_err() && matches!(*step, Entry::Intent(_)) {
             continue;
         }
         let written = match journal.append(&step) {

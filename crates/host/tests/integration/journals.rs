@@ -38,6 +38,7 @@ fn change(number: u32, knob: &str, subject: &str, [before, asked]: [&str; 2]) ->
         number,
         knob,
         subject,
+        index: None,
         before,
         asked,
         after: None,

@@ -34,6 +34,7 @@ bitcost_testkit::trials! { PrivateNetwork:
     foreign_change_is_kept_and_reported,
     foreign_bit_is_kept_and_others_are_restored,
     missing_device_needs_no_restoring,
+    renamed_device_is_restored,
     dropping_the_change_set_restores,
     facts_of_a_veth;
 }
@@ -237,6 +238,7 @@ fn change_of(knob: &dyn Knob, subject: &str, before: Values, asked: Values) -> C
         number: 1,
         knob: knob.name().to_owned(),
         subject: subject.to_owned(),
+        index: None,
         asked,
         before,
         after: None,
@@ -532,9 +534,25 @@ fn foreign_bit_is_kept_and_others_are_restored() {
 fn missing_device_needs_no_restoring() {
     veth();
     let mut held = made(&[(&MTU, "1500")]);
+    let tag = "net.ipv4.conf.a0.tag";
+    held.set(&Sysctl, tag, &request(&Sysctl, tag, "7")).unwrap();
     outside("ip link delete a0");
-    let gone = held.restore().remove(0);
-    assert!(gone.is_settled() && gone.gone.is_some(), "{gone:?}");
+    let outcomes = held.restore();
+    assert_eq!(outcomes.len(), 2);
+    for gone in outcomes {
+        assert!(gone.is_settled() && gone.gone.is_some(), "{gone:?}");
+    }
+}
+
+fn renamed_device_is_restored() {
+    veth();
+    let mut held = made(&[(&MTU, "1500")]);
+    outside("ip link set a0 down");
+    outside("ip link set a0 name a0.5");
+    let outcome = held.restore().remove(0);
+    assert!(outcome.is_settled() && outcome.gone.is_none(), "{outcome}");
+    assert_eq!(MTU.observe("a0.5").unwrap(), single("8896"));
+    set_and_restore(&Sysctl, "net.ipv4.conf.a0.5.tag", "7", || ());
 }
 
 fn dropping_the_change_set_restores() {
