@@ -219,14 +219,19 @@ impl Panel {
             _ => Line::from(harmless(&words)),
         };
         let row = |words: Vec<String>| Row::new(words.into_iter().zip(columns).map(cell));
-        // Figures are as wide as their headings.
-        let width = |(heading, _, parts): &(&str, _, u16)| match parts {
-            0 => Length(heading.chars().count() as u16),
+        let rows: Vec<Vec<String>> = self.rows.iter().map(watched_row).collect();
+        // A figure of which a part is cut would be another one.
+        let width = |(at, (heading, _, parts)): (usize, &(&str, _, u16))| match parts {
+            0 => {
+                let figures = rows.iter().filter_map(|row| row.get(at));
+                let widths = figures.map(|figure| figure.chars().count());
+                Length(widths.fold(heading.chars().count(), usize::max) as u16)
+            }
             parts => Fill(*parts),
         };
+        let widths: Vec<_> = columns.iter().enumerate().map(width).collect();
         let headings = columns.iter().map(|(heading, ..)| (*heading).to_owned());
-        let rows = self.rows.iter().map(|of| row(watched_row(of)));
-        Table::new(rows, columns.iter().map(width))
+        Table::new(rows.into_iter().map(row), widths)
             .header(row(headings.collect()).bold())
             .row_highlight_style(Style::new().reversed())
     }

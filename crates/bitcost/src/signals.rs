@@ -27,7 +27,7 @@ fn ignores_hangup(status: &str) -> bool {
 }
 
 /// The same with these signals.
-pub fn stop_on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
+fn stop_on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for &signal in signals {
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())

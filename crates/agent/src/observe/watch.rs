@@ -90,7 +90,7 @@ impl Watcher {
         self.find_holders(busiest.iter().map(|one| one.inode).collect());
         let processes: BTreeSet<u32> = self.holders.values().flatten().copied().collect();
         let threads = |of: u32| (of, programs::threads_of(of, THREADS));
-        let rest = so_far.len() - busiest.len();
+        let rest = so_far.len().saturating_sub(busiest.len());
         self.readings.push_back(Reading {
             at_ns,
             threads: processes.into_iter().map(threads).collect(),

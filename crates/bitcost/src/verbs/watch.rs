@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use bitcost_agent::{End, Held, Sought, Watcher, enter_network_of, observe};
@@ -17,7 +18,6 @@ use super::explain::process;
 use crate::failure::Failure;
 use crate::output::{self, columns};
 use crate::panel;
-use crate::signals::stop_on;
 
 /// For how long a connection in depth is read.
 const READ: Duration = Duration::from_secs(5);
@@ -74,7 +74,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let list = |of: &Watcher, others| watched(of.busiest(), others, of.datagrams());
     if panel::is_possible() && !arguments.once && !arguments.json {
         let columns = if arguments.udp { UDP } else { TCP };
-        let stop = stop_on(&[SIGINT, SIGTERM, SIGHUP])?;
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // A second one must not leave the terminal as it is.
+            let _ = signal_hook::flag::register(signal, stop.clone());
+        }
         return panel::show(columns, Some(explained), &stop, &mut || {
             let rest = watcher.read()?;
             let all = list(&watcher, rest);

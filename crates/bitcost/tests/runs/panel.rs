@@ -138,7 +138,9 @@ fn panel_leaves_the_terminal_as_it_was() {
         let before = modes();
         panel.shows("the list", |lines| lines[1].contains("127.0.0.1"));
         assert_ne!(modes(), before);
-        kill_process(Pid::from_child(&panel.running), signal).unwrap();
+        for _ in 0..2 {
+            kill_process(Pid::from_child(&panel.running), signal).unwrap();
+        }
         assert_eq!(panel.running.wait().unwrap().code(), Some(130));
         assert_eq!(modes(), before);
         let is_left = || {
