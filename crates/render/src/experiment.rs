@@ -109,10 +109,17 @@ fn gained(ladder: &Ladder) -> String {
             ladder.cost_unit()
         )),
     };
-    let ends = ladder.rungs.first().zip(ladder.rungs.last());
-    match ends.and_then(|(first, last)| figure(first).zip(figure(last))) {
-        Some((before, after)) => format!("{changes}: from {before} to {after}."),
-        None => format!("{changes} kept."),
+    let mut figures = ladder.rungs.iter().map(figure);
+    let (first, last) = (figures.next().flatten(), figures.next_back().flatten());
+    let known = figures.rev().flatten().next();
+    match (first, last, known) {
+        (Some(before), Some(after), _) => format!("{changes}: from {before} to {after}."),
+        (Some(before), None, Some(after)) => {
+            format!(
+                "{changes} kept: from {before} to {after} before the last, which is not measured."
+            )
+        }
+        _ => format!("{changes} kept."),
     }
 }
 

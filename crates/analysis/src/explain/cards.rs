@@ -61,6 +61,8 @@ impl CardSignals {
         let bytes = grown(|own| own.rx_bytes).zip(grown(|own| own.tx_bytes));
         let passed = bytes.map(|(rx, tx)| match end.role {
             _ if card.is_half_duplex => rx + tx,
+            // Answers go the other way.
+            _ if run.conditions.workload.has_requests() => rx.max(tx),
             Role::Sender => tx,
             Role::Receiver => rx,
         });

@@ -268,8 +268,8 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
         let own = own_cpus(run, role)?;
         let before = cpu::idle_cpus(end, |cpu| end.pinned_cpus.contains(cpu)).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
-        // What is left of its CPUs has at least what its own thread did there.
-        let is_too_little = before > 0.0 && own.cpus - before < least_cpus(end);
+        // What is left of its CPUs has at least what its own thread did there, but for what the others did less meanwhile.
+        let is_too_little = before > 0.0 && own.cpus - before < MOSTLY * least_cpus(end);
         if cpus <= 0.0 || is_too_little {
             return Err(Unavailable(format!(
                 "other programs used the {}'s CPU more before this test than during it; repeat it on a quiet machine",
@@ -289,6 +289,9 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
         softirqs: Some(a.means.max(b.means)),
     })
 }
+
+/// The share of the time of its own threads that an endpoint's cost may lack.
+const MOSTLY: f64 = 0.9;
 
 /// CPUs that an endpoint's traffic threads used, less a tick of each of its CPUs in the window and before it.
 fn least_cpus(end: &EndpointRecord) -> f64 {

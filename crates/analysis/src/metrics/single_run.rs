@@ -5,8 +5,7 @@ use bitcost_model::record::{Counts, EndpointRecord, PhaseCounts};
 use bitcost_model::soft_interrupts::spans;
 use bitcost_stats::{Error, Interval, batch_length, batch_means_error, spread};
 
-use crate::metrics::counting;
-use crate::metrics::disturbance::{Disturbance, disturbance};
+use crate::metrics::disturbance::disturbance;
 use crate::metrics::table::{Metric, metric};
 use crate::metrics::timing::path_mtu;
 use crate::metrics::view::RunView;
@@ -94,11 +93,7 @@ pub fn single_run(run: &RunView, name: &str) -> Option<SingleRun> {
     let usual = BETWEEN[usize::from(!is_steady) + usize::from(!is_rate)].max(within.error);
     // What other programs took is missing from the figure, or is not, in the next test.
     let beside = disturbance(run).filter(|_| !is_steady);
-    let cpus = match beside {
-        Some(Disturbance::Unexplained { .. }) => counting::busy_cpus(run)?.1,
-        _ => 1.0,
-    };
-    let beside = beside.map_or(0.0, |found| (found.pct() / 100.0 * cpus).min(MOST_BESIDE));
+    let beside = beside.map_or(0.0, |found| (found.pct() / 100.0).min(MOST_BESIDE));
     Some(SingleRun {
         value,
         within,

@@ -356,18 +356,18 @@ fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time(
 
 #[test]
 fn a_rate_that_is_kept_is_that_of_a_queue_where_it_does_not_arrive() {
-    let name = |arrived, goodput_bps| {
+    let name = |arrived, beside_bps| {
         let mut of = calm();
         (of.is_tcp, of.hops) = (false, vec![hop("sender h1-eth0", 0.0)]);
         (of.hops[0].passed_bps, of.hops[0].rate_bps) = (4.9e8, Some(5e8));
         (of.rate_kept, of.arrived) = (Some(1.0), Some(arrived));
-        of.goodput_bps = Some(goodput_bps);
+        (of.goodput_bps, of.beside_bps) = (Some(4.5e8), [Some(beside_bps), None]);
         decide(&of).limiter().name()
     };
-    assert_eq!(name(0.9, 4.8e8), "rate");
+    assert_eq!(name(0.9, 1e7), "rate");
     // As much less as by chance, and beside other traffic.
-    assert_eq!(name(0.978, 4.8e8), "application_pacing");
-    assert_eq!(name(0.9, 1e8), "application_pacing");
+    assert_eq!(name(0.978, 1e7), "application_pacing");
+    assert_eq!(name(0.9, 4.6e8), "application_pacing");
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl Gates {
             (none, open) if none.is_empty() && open.is_empty() => Ok(()),
             (none, open) if none.is_empty() => {
                 let remedy = match [ALONE, UNKNOWN].map(|words| open.contains(words)) {
-                    [true, _] => "; use --until-interval 5%",
+                    [true, _] => "; use --until-interval 5%, or a test of a second or more",
                     [_, true] => "",
                     _ => {
                         "; a longer test (--time), or several (--until-interval 5%), may decide it"

@@ -14,6 +14,8 @@ pub struct Agent {
     heard: Duration,
     /// Whether it sent any message of the control protocol other than a keep-alive message.
     pub has_spoken: bool,
+    /// Whether it sent any message.
+    is_alive: bool,
     pub is_abandoned: bool,
 }
 
@@ -24,6 +26,7 @@ impl Agent {
             link,
             heard: now,
             has_spoken: false,
+            is_alive: false,
             is_abandoned: false,
         }
     }
@@ -33,15 +36,24 @@ impl Agent {
     }
 
     pub fn hear(&mut self, content: &Result<FromAgent, AgentEnd>, now: Duration) {
-        self.heard = now;
+        (self.heard, self.is_alive) = (now, true);
         self.has_spoken |= matches!(content, Ok(message) if *message != FromAgent::Alive);
     }
 
-    /// Time since its last message, where it exceeds `limit`; before its first message, where it
-    /// exceeds `greeting`.
-    pub fn silence(&self, now: Duration, limit: Duration, greeting: Duration) -> Option<Duration> {
+    /// Time since its last message, where it exceeds `limit`; until it greets, where it exceeds the second of `greeting`,
+    /// and before any message the first.
+    pub fn silence(
+        &self,
+        now: Duration,
+        limit: Duration,
+        greeting: [Duration; 2],
+    ) -> Option<Duration> {
         let silence = now.saturating_sub(self.heard);
-        (silence > if self.has_spoken { limit } else { greeting }).then_some(silence)
+        let limit = match self.has_spoken {
+            true => limit,
+            false => greeting[usize::from(self.is_alive)],
+        };
+        (silence > limit).then_some(silence)
     }
 
     pub fn ending(&mut self) -> Option<String> {

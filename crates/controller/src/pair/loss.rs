@@ -10,10 +10,10 @@ use super::agent::Agent;
 use super::{LOOK, Pair, ROLES, WAITING_MAX};
 use crate::error::{AgentEnd, RunError, Told};
 
-/// The time that an agent, and the program that starts it, may take for a first keep-alive message
-/// and between two of them until it greets. ssh takes the last 2 MB of a copy of the program at once; over a slow
-/// connection they are under way for a minute or two.
-const GREETING: Duration = Duration::from_secs(120);
+/// The time that an agent, and the program that starts it, may take for a first keep-alive message, and between two of them
+/// until it greets: ssh takes the last 2 MB of a copy of the program at once, which are under way for a minute or two over a
+/// slow connection.
+const GREETING: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(120)];
 
 /// The silence after its lease has expired after which an agent counts as lost: its host is restored, or is about to be.
 const EXPIRED: Duration = Duration::from_secs(1);

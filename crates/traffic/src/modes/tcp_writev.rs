@@ -6,6 +6,7 @@ use rustix::io::{Errno, writev};
 use rustix::net::{SendFlags, send};
 
 use super::mover::{self, Place, Prepared, most_messages};
+use crate::control::Phase;
 use crate::loops::{Handed, Supply, send_batches};
 
 /// Most messages of one call, and most bytes, so that a call of large messages does not outlast a
@@ -38,8 +39,9 @@ pub fn sender(on: &Place) -> Prepared {
                     match send(socket, &message[done..length], SendFlags::NOSIGNAL) {
                         Ok(bytes) => (handed.calls, done) = (handed.calls + 1, done + bytes),
                         Err(Errno::INTR) => {}
-                        // What was sent before it counts; the next call finds the error again.
-                        Err(_) => break,
+                        // What was sent before the end counts.
+                        Err(_) if on.control.phase() == Phase::Abort => break,
+                        Err(error) => return Err(error),
                     }
                 }
                 handed.messages += u64::from(done > 0);

@@ -1,5 +1,7 @@
 //! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
+use bitcost_model::record::Role;
+
 use super::application::waits_here;
 use super::evidence::{AT_WORK, EXPLAINED, LOSS_PCT, QUEUEING, SHARED, dropped, keeps_rate};
 use super::evidence::{least, least_of, most, most_of};
@@ -36,9 +38,10 @@ pub static RATE: LimiterRow = LimiterRow {
 /// held back by its own interface may wait on its CPU.
 pub(super) fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
     let passed = passed(hop)?;
-    // What the sender hands over may wait in the queue, where it is most of what passes.
+    // What the sender hands over may wait in the queue, where nothing else fills it.
     let is_lossy = signals.loss.is_some_and(|loss| loss.pct > LOSS_PCT);
-    let is_own = signals.goodput_bps >= Some(hop.passed_bps / 2.0);
+    let beside = signals.beside_bps[Role::Sender as usize];
+    let is_own = beside.is_some_and(|beside| signals.goodput_bps >= Some(beside));
     let is_less = |arrived: f64| arrived < passed - BY_CHANCE;
     let waits = !is_lossy && is_own && signals.arrived.is_some_and(is_less);
     if keeps_rate(signals) && !waits {
