@@ -196,11 +196,8 @@ impl Held {
         let lasting = lasting.iter().map(|place| &self.sockets[*place]);
         let first = lasting.clone().next();
         let congestion = first.and_then(|one| one.congestion_control.clone());
-        let congestion = congestion.map(|actual| InEffect {
-            name: "congestion_control".to_owned(),
-            requested: None,
-            actual: Some(actual),
-        });
+        let congestion =
+            congestion.map(|actual| InEffect::found("congestion_control", Some(actual)));
         let connections = lasting.map(|one| [name(one.local), name(one.peer)]);
         let readings = read.samples.len() as u32;
         EndpointRecord {

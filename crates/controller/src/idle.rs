@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use bitcost_model::protocol::{FromAgent, ToAgent};
-use bitcost_model::record::IdleBaseline;
+use bitcost_model::record::{IdleBaseline, Role};
 
 use crate::error::RunError;
-use crate::pair::{Pair, ROLES, pick};
+use crate::pair::{Pair, pick};
 use crate::run::from_both;
 
 /// The time that the answers may take in addition to the measurement.
@@ -43,7 +43,7 @@ fn busy(both: &[IdleBaseline; 2]) -> f64 {
 
 fn measure(pair: &mut Pair, length: Duration) -> Result<[IdleBaseline; 2], RunError> {
     let length_ms = length.as_millis() as u32;
-    for host in ROLES {
+    for host in Role::ALL {
         pair.send(host, &ToAgent::Idle { length_ms });
     }
     let pick = pick!(FromAgent::Idle(idle) => *idle);

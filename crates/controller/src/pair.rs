@@ -81,8 +81,6 @@ fn timed_out(role: Role, what: &str) -> RunError {
     })
 }
 
-pub const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
-
 fn hello() -> ToAgent {
     ToAgent::Hello {
         protocol: PROTOCOL,

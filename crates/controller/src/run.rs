@@ -19,7 +19,7 @@ use bitcost_model::record::{EndpointRecord, Role, Sample};
 use crate::clock::ClockRelation;
 use crate::endpoint::Endpoint;
 use crate::error::RunError;
-use crate::pair::{ANSWER, Pair, ROLES as HOSTS, pick};
+use crate::pair::{ANSWER, Pair, pick};
 
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), Unavailable> + 'a;
 
@@ -73,7 +73,7 @@ pub fn execute(
     let late_ns = uncertainty_ns.saturating_sub(warmup.as_nanos() as u64);
     let lead_ns = LEAD_NS + uncertainty_ns + late_ns;
     let begin_ns = pair.now_ns() + lead_ns;
-    for (host, clock) in HOSTS.into_iter().zip(&clocks) {
+    for (host, clock) in Role::ALL.into_iter().zip(&clocks) {
         pair.send(
             host,
             &ToAgent::Start(clock.start(begin_ns, uncertainty_ns, conditions)),
@@ -128,9 +128,9 @@ fn is_idle_at_receiver(part: &Conditions) -> bool {
 fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunError> {
     let failed = |why: String| RunError::Failed(why.into());
     let token = token().map_err(failed)?;
-    let peers = HOSTS.map(|host| pair.endpoint(host).peer);
-    let services = HOSTS.map(|host| pair.endpoint(host).service);
-    for host in HOSTS {
+    let peers = Role::ALL.map(|host| pair.endpoint(host).peer);
+    let services = Role::ALL.map(|host| pair.endpoint(host).service);
+    for host in Role::ALL {
         let peer = peers[host.other() as usize];
         let (peer_cpu, softirq_cpus) = across(pair, host, parts);
         let is_remote = pair.lease(host) > Lease::LENGTH;
@@ -171,7 +171,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
     let patience = READY + READY_FLOW * parts.iter().map(|part| part.flows).sum::<u32>();
     let pick = pick!(FromAgent::Listening { addresses, origin } => (addresses, origin));
     let listening = from_both(pair, patience, "its listening sockets", pick)?;
-    for (host, (addresses, origin)) in HOSTS.into_iter().zip(listening) {
+    for (host, (addresses, origin)) in Role::ALL.into_iter().zip(listening) {
         let other = peers[host.other() as usize];
         let listens = |part: &Conditions| other.is_bitcost() && listens(services, host, part);
         let endpoint = pair.endpoint(host);
@@ -209,13 +209,13 @@ fn bind_to_link(endpoint: &Endpoint, role: Role, part: &mut Conditions) {
 /// the distance to this CPU of the other's traffic, and the soft interrupts of these CPUs. Two that
 /// measure it would cost twice as much.
 fn across(pair: &mut Pair, host: Role, parts: &[Conditions]) -> (Option<u32>, Vec<u32>) {
-    let is_lab = HOSTS
+    let is_lab = Role::ALL
         .iter()
         .all(|host| pair.endpoint(*host).receiving.is_some());
     if host != Role::Sender || !is_lab {
         return (None, Vec::new());
     }
-    let cpus = HOSTS.map(|host| pair.endpoint(host).cpus.clone());
+    let cpus = Role::ALL.map(|host| pair.endpoint(host).cpus.clone());
     let far = &pair.endpoint(Role::Receiver).cpus;
     let asked = parts.first().map(|first| {
         let role = first.direction.role_of(Role::Receiver);
@@ -389,7 +389,10 @@ impl Finish<'_, '_, '_> {
 
     /// The time that the last messages may take, of an agent that may be silent for as long as its lease, too.
     fn last_messages(&mut self) -> Duration {
-        let silence = HOSTS.map(|host| self.pair.lease(host)).into_iter().max();
+        let silence = Role::ALL
+            .map(|host| self.pair.lease(host))
+            .into_iter()
+            .max();
         LAST_MESSAGES.max(silence.unwrap_or_default() + ANSWER)
     }
 
@@ -408,7 +411,7 @@ impl Finish<'_, '_, '_> {
             return;
         }
         self.interrupted = Some(why);
-        let mut hosts = HOSTS;
+        let mut hosts = Role::ALL;
         hosts.sort_by_key(|host| (self.role_of)(*host) == Role::Sender);
         for host in hosts
             .into_iter()
@@ -438,8 +441,8 @@ impl Finish<'_, '_, '_> {
             return Err(error);
         };
         let mut lost = Vec::new();
-        let is_any_gone = HOSTS.into_iter().any(|host| self.pair.is_gone(host));
-        for host in HOSTS.into_iter().filter(|_| is_any_gone) {
+        let is_any_gone = Role::ALL.into_iter().any(|host| self.pair.is_gone(host));
+        for host in Role::ALL.into_iter().filter(|_| is_any_gone) {
             let is_lost = self.pair.is_gone(host) || self.pair.has_failed[host as usize];
             if records[host as usize].is_some() || !is_lost {
                 continue;
@@ -467,7 +470,7 @@ impl Finish<'_, '_, '_> {
 
     /// The host whose message is awaited; the run's sender reports first.
     fn late(&self, is_done: [bool; 2]) -> Role {
-        let mut hosts = HOSTS
+        let mut hosts = Role::ALL
             .into_iter()
             .zip(self.has_sent.into_iter().zip(is_done))
             .collect::<Vec<_>>();

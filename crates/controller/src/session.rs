@@ -18,7 +18,7 @@ use crate::constants;
 use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::{ControllerError, RunError};
 use crate::idle;
-use crate::pair::{Pair, ROLES};
+use crate::pair::Pair;
 use crate::process::Processes;
 use crate::run::{self, Sink};
 use crate::transport::Transport;
@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
     }
 
     pub fn describe(&mut self) -> Result<Vec<EndpointDescription>, ControllerError> {
-        let ends = ROLES.into_iter();
+        let ends = Role::ALL.into_iter();
         ends.map(|role| self.pair.describe(role)).collect()
     }
 

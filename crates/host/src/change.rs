@@ -8,6 +8,7 @@ use bitcost_sys::netlink::Rtnl;
 use serde::{Deserialize, Serialize};
 
 use crate::knob::Knob;
+use crate::sysctl::device_of;
 use crate::values::{Mismatch, Values, differences};
 use crate::{HostError, knob_named, snapshot};
 
@@ -127,13 +128,30 @@ pub fn restore(change: &Change) -> Outcome {
     outcome
 }
 
-/// The change of an interface by its present name.
+/// The change of an interface, or of a parameter of one, by its present name.
 fn renamed(change: &Change) -> Option<Change> {
     let index = change.index?;
     let links = Rtnl::open().and_then(|mut rtnl| rtnl.links()).ok()?;
-    let mut change = change.clone();
-    change.subject = links.into_iter().find(|link| link.index == index)?.name;
-    Some(change)
+    let new = links.into_iter().find(|link| link.index == index)?.name;
+    let old = device_of(&change.subject).unwrap_or(&change.subject);
+    let of = |text: &str| match text == old {
+        true => new.clone(),
+        false => [" ", "."].iter().fold(text.to_owned(), |text, mark| {
+            text.replace(&format!("{mark}{old}{mark}"), &format!("{mark}{new}{mark}"))
+        }),
+    };
+    let facts = |of_old: &Values| {
+        let of_old = of_old.iter();
+        of_old
+            .map(|(name, value)| (of(name), value.clone()))
+            .collect()
+    };
+    Some(Change {
+        subject: of(&change.subject),
+        side_effects: facts(&change.side_effects),
+        side_effects_after: change.side_effects_after.as_ref().map(facts),
+        ..change.clone()
+    })
 }
 
 fn try_to_restore(

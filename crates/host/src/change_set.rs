@@ -6,6 +6,7 @@ use crate::change::{Change, Outcome, order, restore};
 use crate::device::link;
 use crate::journal::Entry;
 use crate::knob::{Knob, check};
+use crate::sysctl::device_of;
 use crate::values::Values;
 use crate::{HostError, knob_named, snapshot};
 
@@ -85,7 +86,9 @@ impl ChangeSet {
             number: self.count,
             knob: knob.name().to_owned(),
             subject: subject.to_owned(),
-            index: link(subject).ok().map(|link| link.index),
+            index: link(device_of(subject).unwrap_or(subject))
+                .ok()
+                .map(|link| link.index),
             before,
             asked,
             after: None,

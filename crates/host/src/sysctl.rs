@@ -113,6 +113,15 @@ impl Knob for Sysctl {
     }
 }
 
+/// The interface that a parameter is of.
+pub fn device_of(name: &str) -> Option<&str> {
+    let mut parts = name.splitn(4, '.').skip(2);
+    parts
+        .next()
+        .filter(|kind| ["conf", "neigh"].contains(kind))?;
+    Some(parts.next()?.rsplit_once('.')?.0)
+}
+
 /// The file of a parameter.
 fn path(name: &str) -> Result<PathBuf, HostError> {
     let is_part = |part: &str| {
@@ -127,11 +136,8 @@ fn path(name: &str) -> Result<PathBuf, HostError> {
             "allowed: names such as net.ipv4.tcp_rmem",
         ));
     }
-    let dots = match name.split('.').nth(2) {
-        // The name of an interface may have dots, too.
-        Some("conf" | "neigh") => 3,
-        _ => usize::MAX,
-    };
+    // The name of an interface may have dots, too.
+    let dots = device_of(name).map_or(usize::MAX, |_| 3);
     let (folder, file) = name.rsplit_once('.').unwrap_or_default();
     let folder = folder.replacen('.', "/", dots);
     Ok(PathBuf::from(PARAMETERS).join(folder).join(file))

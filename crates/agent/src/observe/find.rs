@@ -49,7 +49,6 @@ impl Held {
     /// Where no such connection is open, this user may not see it, or the kernel does not list it.
     pub fn find(sought: &Sought, role: Option<Role>) -> Result<Held, Refusal> {
         let diag = &mut SockDiag::open().map_err(|error| error.to_string())?;
-        let opened = opened_connections();
         let (first, process) = some(sought, diag)?;
         let datagrams = match sought.find(diag, SockDiag::datagrams) {
             // Some kernels list no datagram sockets (CONFIG_INET_UDP_DIAG).
@@ -65,10 +64,10 @@ impl Held {
         let moved = [sum(0), sum(1)];
         let is_udp =
             moved == [0, 0] && !datagrams.is_empty() && (first.is_empty() || passed != [0, 0]);
-        // One that listens, or opens connections, may have some that end between two looks.
+        // One that listens, or works, may have connections that end between two looks.
         if !is_udp
             && first.is_empty()
-            && opened == opened_connections()
+            && times(first_process) == before.0
             && let Sought::Process(process) = sought
             && sought.find(diag, SockDiag::listening)?.is_empty()
         {
@@ -154,11 +153,6 @@ fn moving(before: &[SocketRecord], now: Vec<SocketRecord>) -> Vec<(SocketRecord,
 /// How much two counters grew.
 pub(super) fn since(now: [u64; 2], before: [u64; 2]) -> [u64; 2] {
     [0, 1].map(|of| now[of].saturating_sub(before[of]))
-}
-
-/// Connections that this network namespace opened so far.
-fn opened_connections() -> Option<i64> {
-    protocols::now().get("Tcp.ActiveOpens").copied()
 }
 
 /// Datagrams that this network namespace sent and received so far.

@@ -269,7 +269,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
         let before = cpu::idle_cpus(end, |cpu| end.pinned_cpus.contains(cpu)).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
         // What is left of its CPUs has at least what its own thread did there, but for what the others did less meanwhile.
-        let is_too_little = before > 0.0 && own.cpus - before < MOSTLY * least_cpus(end);
+        let is_too_little = before > 0.0 && own.cpus - before < least_cpus(end);
         if cpus <= 0.0 || is_too_little {
             return Err(Unavailable(format!(
                 "other programs used the {}'s CPU more before this test than during it; repeat it on a quiet machine",
@@ -290,15 +290,12 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
     })
 }
 
-/// The share of the time of its own threads that an endpoint's cost may lack.
-const MOSTLY: f64 = 0.9;
-
-/// CPUs that an endpoint's traffic threads used, less a tick of each of its CPUs in the window and before it.
+/// Nine tenths of what an endpoint's traffic threads used, in CPUs, less a tick of each of its CPUs in the window and before.
 fn least_cpus(end: &EndpointRecord) -> f64 {
     let ticks_s = end.pinned_cpus.len() as f64 / end.ticks_per_second as f64;
     let spans = [cpu::span_seconds(end), cpu::idle_seconds(end)];
     let missed = spans.into_iter().flatten().map(|span| ticks_s / span);
-    cpu::of_first_part(end).map_or(0.0, |(ran, _)| ran) - missed.sum::<f64>()
+    cpu::of_first_part(end).map_or(0.0, |(ran, _)| 0.9 * ran) - missed.sum::<f64>()
 }
 
 /// What is to be added to the time of an endpoint's CPUs for the work that TCP postpones to tasklets on

@@ -372,7 +372,7 @@ fn killed_lab_ends_its_processes() {
 
 /// Waits for the program that runs in the lab already, and leaves another one there.
 const BESIDE: &str = "for i in $(seq 200); do
-    grep -qsxz '[1]001' /proc/[0-9]*/cmdline && break
+    grep -qsaP '^sleep\\x001001' /proc/[0-9]*/cmdline && break
     sleep 0.1
 done
 setsid sleep 1000 >/dev/null 2>&1 &";

@@ -7,6 +7,11 @@ use bitcost_model::protocol::{FromAgent, ToAgent};
 use crate::error::AgentEnd;
 use crate::transport::{AgentId, Link};
 
+/// The time that an agent, and the program that starts it, may take for a first keep-alive message, and between two of them
+/// until it greets: ssh takes the last 2 MB of a copy of the program at once, which are under way for a minute or two over a
+/// slow connection.
+const GREETING: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(120)];
+
 pub struct Agent {
     pub id: AgentId,
     link: Box<dyn Link>,
@@ -40,18 +45,12 @@ impl Agent {
         self.has_spoken |= matches!(content, Ok(message) if *message != FromAgent::Alive);
     }
 
-    /// Time since its last message, where it exceeds `limit`; until it greets, where it exceeds the second of `greeting`,
-    /// and before any message the first.
-    pub fn silence(
-        &self,
-        now: Duration,
-        limit: Duration,
-        greeting: [Duration; 2],
-    ) -> Option<Duration> {
+    /// Time since its last message, where it exceeds `limit`, or until it greets what it may take.
+    pub fn silence(&self, now: Duration, limit: Duration) -> Option<Duration> {
         let silence = now.saturating_sub(self.heard);
         let limit = match self.has_spoken {
             true => limit,
-            false => greeting[usize::from(self.is_alive)],
+            false => GREETING[usize::from(self.is_alive)],
         };
         (silence > limit).then_some(silence)
     }

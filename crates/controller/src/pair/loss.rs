@@ -7,13 +7,8 @@ use bitcost_model::protocol::{FailureCause, Lease};
 use bitcost_model::record::Role;
 
 use super::agent::Agent;
-use super::{LOOK, Pair, ROLES, WAITING_MAX};
+use super::{LOOK, Pair, WAITING_MAX};
 use crate::error::{AgentEnd, RunError, Told};
-
-/// The time that an agent, and the program that starts it, may take for a first keep-alive message, and between two of them
-/// until it greets: ssh takes the last 2 MB of a copy of the program at once, which are under way for a minute or two over a
-/// slow connection.
-const GREETING: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(120)];
 
 /// The silence after its lease has expired after which an agent counts as lost: its host is restored, or is about to be.
 const EXPIRED: Duration = Duration::from_secs(1);
@@ -84,7 +79,7 @@ impl Pair<'_> {
     fn unanswered(&mut self, role: Role, meanwhile: &str) -> Option<RunError> {
         let (other, now) = (role.other(), self.transport.now());
         let agent = self.agents[other as usize].as_ref()?;
-        let silence = agent.silence(now, UNANSWERED, GREETING)?.as_secs();
+        let silence = agent.silence(now, UNANSWERED)?.as_secs();
         let place = &self.endpoint(other).place;
         Some(RunError::Lost(format!(
             "nothing heard from the {} agent at {place} for {silence} s: it hangs, or the connection is lost; {meanwhile}",
@@ -138,12 +133,12 @@ impl Pair<'_> {
         let now = self.transport.now();
         let (mut longest, mut lease) = (None, Duration::ZERO);
         let mut names = Vec::new();
-        for role in ROLES {
+        for role in Role::ALL {
             let own = self.lease(role);
             let agent = &mut self.agents[role as usize];
             let silence = agent
                 .as_ref()
-                .and_then(|agent| agent.silence(now, own + EXPIRED, GREETING));
+                .and_then(|agent| agent.silence(now, own + EXPIRED));
             if silence.is_none() {
                 continue;
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::Role;
 
-use super::{ANSWER, LOOK, NEVER, Pair, ROLES};
+use super::{ANSWER, LOOK, NEVER, Pair};
 use crate::error::{ControllerError, RunError};
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ impl Pair<'_> {
         // Both agents stop before one is started: messages about the failed run are received here,
         // also where the user stops the execution.
         let stop = std::mem::replace(&mut self.stop, &NEVER);
-        for role in ROLES {
+        for role in Role::ALL {
             self.send(role, &ToAgent::Stop);
             let is_gone = self.agents[role as usize].is_none();
             if is_gone || self.wait_past_failures(role, ANSWER).is_err() {
@@ -29,13 +29,13 @@ impl Pair<'_> {
             }
         }
         self.stop = stop;
-        for role in ROLES {
+        for role in Role::ALL {
             // Where no command can be made, the lab itself has ended: no run can succeed.
             (self.endpoints[role as usize].command)()
                 .map_err(|why| self.agent_error(role, why.0))?;
         }
         let (start, mut reported) = (self.transport.now(), String::new());
-        while let Some(role) = ROLES
+        while let Some(role) = Role::ALL
             .into_iter()
             .find(|role| self.agents[*role as usize].is_none())
         {

@@ -5,14 +5,14 @@ use bitcost_model::plan::{Plan, PlannedRun};
 
 use super::{Ending, Session, emit};
 use crate::error::{ControllerError, RunError};
-use crate::pair::ROLES;
 use crate::run::Sink;
+use bitcost_model::record::Role;
 
 impl Session<'_> {
     /// Checks that the CPUs of the hosts can be sampled: by the first agent alone where both
     /// are on one machine. Runs of plans with profiles are made twice from now on.
     pub fn try_profile(&mut self, is_one_machine: bool) -> Result<(), ControllerError> {
-        for role in ROLES {
+        for role in Role::ALL {
             let is_twice = is_one_machine && !self.profiled.is_empty();
             if is_twice || !self.pair.endpoint(role).peer.is_bitcost() {
                 continue;
@@ -60,7 +60,7 @@ impl Session<'_> {
             Err(error) if self.may_return(&error) => Err(RunError::Lost(error.to_string().into())),
             settled => Ok(settled?),
         };
-        self.pair.is_profiled = ROLES.map(|role| self.profiled.contains(&role));
+        self.pair.is_profiled = Role::ALL.map(|role| self.profiled.contains(&role));
         let made = settled.and_then(|()| self.measure(plan, run, conditions, &mut |_| Ok(())));
         self.pair.is_profiled = [false; 2];
         let event = match made {

@@ -29,8 +29,6 @@ const NOTHING_ELSE: &[&str] = &[
     "ForwardX11=no",
     "ClearAllForwardings=yes",
     "PermitLocalCommand=no",
-    // Not known before OpenSSH 7.6.
-    "IgnoreUnknown=RemoteCommand",
     "RemoteCommand=none",
     // A shared connection that is there is used; a new one could outlive the agent.
     "ControlMaster=no",

@@ -547,11 +547,16 @@ fn missing_device_needs_no_restoring() {
 fn renamed_device_is_restored() {
     veth();
     let mut held = made(&[(&MTU, "1500")]);
+    let tag = "net.ipv4.conf.a0.tag";
+    held.set(&Sysctl, tag, &request(&Sysctl, tag, "7")).unwrap();
     outside("ip link set a0 down");
     outside("ip link set a0 name a0.5");
-    let outcome = held.restore().remove(0);
-    assert!(outcome.is_settled() && outcome.gone.is_none(), "{outcome}");
+    for outcome in held.restore() {
+        assert!(outcome.is_settled() && outcome.gone.is_none(), "{outcome}");
+    }
     assert_eq!(MTU.observe("a0.5").unwrap(), single("8896"));
+    let now = Sysctl.observe("net.ipv4.conf.a0.5.tag").unwrap();
+    assert_eq!(now, single("0"));
     set_and_restore(&Sysctl, "net.ipv4.conf.a0.5.tag", "7", || ());
 }
 

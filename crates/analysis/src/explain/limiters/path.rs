@@ -40,8 +40,9 @@ pub(super) fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
     let passed = passed(hop)?;
     // What the sender hands over may wait in the queue, where nothing else fills it.
     let is_lossy = signals.loss.is_some_and(|loss| loss.pct > LOSS_PCT);
-    let beside = signals.beside_bps[Role::Sender as usize];
-    let is_own = beside.is_some_and(|beside| signals.goodput_bps >= Some(beside));
+    let beside = signals.beside_bps[Role::Sender as usize].filter(|_| hop.is_own);
+    let others = beside.unwrap_or(hop.passed_bps / 2.0);
+    let is_own = signals.goodput_bps >= Some(others);
     let is_less = |arrived: f64| arrived < passed - BY_CHANCE;
     let waits = !is_lossy && is_own && signals.arrived.is_some_and(is_less);
     if keeps_rate(signals) && !waits {
