@@ -3,12 +3,11 @@
 
 use std::fmt;
 
-use bitcost_model::host_settings::QDISC;
+use bitcost_model::host_settings::{QDISC, interface_of};
 use bitcost_sys::netlink::Rtnl;
 use serde::{Deserialize, Serialize};
 
 use crate::knob::Knob;
-use crate::sysctl::device_of;
 use crate::values::{Mismatch, Values, differences};
 use crate::{HostError, knob_named, snapshot};
 
@@ -133,18 +132,16 @@ fn renamed(change: &Change) -> Option<Change> {
     let index = change.index?;
     let links = Rtnl::open().and_then(|mut rtnl| rtnl.links()).ok()?;
     let new = links.into_iter().find(|link| link.index == index)?.name;
-    let old = device_of(&change.subject).unwrap_or(&change.subject);
+    let old = interface_of(&change.subject).unwrap_or(&change.subject);
     let of = |text: &str| match text == old {
         true => new.clone(),
         false => [" ", "."].iter().fold(text.to_owned(), |text, mark| {
             text.replace(&format!("{mark}{old}{mark}"), &format!("{mark}{new}{mark}"))
         }),
     };
-    let facts = |of_old: &Values| {
-        let of_old = of_old.iter();
-        of_old
-            .map(|(name, value)| (of(name), value.clone()))
-            .collect()
+    let facts = |all: &Values| {
+        let facts = all.iter().map(|(name, value)| (of(name), value.clone()));
+        facts.collect()
     };
     Some(Change {
         subject: of(&change.subject),

@@ -1,12 +1,11 @@
 //! The changes of one run: each is written to the journal, made and read back; all are restored.
 
-use bitcost_model::host_settings::HostSetting;
+use bitcost_model::host_settings::{HostSetting, interface_of};
 
 use crate::change::{Change, Outcome, order, restore};
 use crate::device::link;
 use crate::journal::Entry;
 use crate::knob::{Knob, check};
-use crate::sysctl::device_of;
 use crate::values::Values;
 use crate::{HostError, knob_named, snapshot};
 
@@ -86,7 +85,7 @@ impl ChangeSet {
             number: self.count,
             knob: knob.name().to_owned(),
             subject: subject.to_owned(),
-            index: link(device_of(subject).unwrap_or(subject))
+            index: link(interface_of(subject).unwrap_or(subject))
                 .ok()
                 .map(|link| link.index),
             before,

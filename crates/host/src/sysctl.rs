@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
-use bitcost_model::host_settings::{HostSetting, SYSCTL};
+use bitcost_model::host_settings::{HostSetting, SYSCTL, interface_of};
 use bitcost_model::machine::SYSCTLS;
 use bitcost_model::near::did_you_mean;
 
@@ -113,15 +113,6 @@ impl Knob for Sysctl {
     }
 }
 
-/// The interface that a parameter is of.
-pub fn device_of(name: &str) -> Option<&str> {
-    let mut parts = name.splitn(4, '.').skip(2);
-    parts
-        .next()
-        .filter(|kind| ["conf", "neigh"].contains(kind))?;
-    Some(parts.next()?.rsplit_once('.')?.0)
-}
-
 /// The file of a parameter.
 fn path(name: &str) -> Result<PathBuf, HostError> {
     let is_part = |part: &str| {
@@ -137,7 +128,7 @@ fn path(name: &str) -> Result<PathBuf, HostError> {
         ));
     }
     // The name of an interface may have dots, too.
-    let dots = device_of(name).map_or(usize::MAX, |_| 3);
+    let dots = interface_of(name).map_or(usize::MAX, |_| 3);
     let (folder, file) = name.rsplit_once('.').unwrap_or_default();
     let folder = folder.replacen('.', "/", dots);
     Ok(PathBuf::from(PARAMETERS).join(folder).join(file))

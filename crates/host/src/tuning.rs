@@ -100,10 +100,11 @@ impl Knob for Tuning {
                     all.join(", ")
                 ));
             }
-            if !now.contains_key(name) && name.starts_with("adaptive_") && *value == 0 {
-                continue;
-            }
             if !now.contains_key(name) {
+                // What a driver does not have is off.
+                if name.starts_with("adaptive_") && *value == 0 {
+                    continue;
+                }
                 let offered: Vec<&str> = now.keys().map(String::as_str).collect();
                 return refuse(format!(
                     "its driver does not support it; supported: {}",

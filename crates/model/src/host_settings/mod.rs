@@ -213,14 +213,9 @@ impl HostSetting {
         self.name() == other.name() && parameter(self) == parameter(other)
     }
 
-    /// The interface that the setting names, as does the kernel parameter `net.ipv4.conf.eth0.rp_filter` (Linux:
-    /// Documentation/networking/ip-sysctl.rst). Its own name may contain dots. `default` is none: which of its
-    /// parameters a run may set is in [`crate::shared_sysctls`].
+    /// The interface that the setting names: [`interface_of`] its parameter.
     pub fn interface(&self) -> Option<&str> {
-        let mut parts = self.sysctl()?.name.splitn(4, '.').skip(2);
-        let group = parts.next()?;
-        let (interface, _) = parts.next()?.rsplit_once('.')?;
-        (matches!(group, "conf" | "neigh") && interface != "default").then_some(interface)
+        interface_of(&self.sysctl()?.name)
     }
 
     /// Checks a value that came from another process: that people may write it.
@@ -236,6 +231,16 @@ impl HostSetting {
             ))),
         }
     }
+}
+
+/// The interface that a kernel parameter names, such as `net.ipv4.conf.eth0.rp_filter` (Linux:
+/// Documentation/networking/ip-sysctl.rst). Its own name may contain dots. `default` is none: which of its
+/// parameters a run may set is in [`crate::shared_sysctls`].
+pub fn interface_of(parameter: &str) -> Option<&str> {
+    let mut parts = parameter.splitn(4, '.').skip(2);
+    let group = parts.next()?;
+    let (interface, _) = parts.next()?.rsplit_once('.')?;
+    (matches!(group, "conf" | "neigh") && interface != "default").then_some(interface)
 }
 
 impl fmt::Display for HostSetting {
