@@ -108,8 +108,6 @@ pub struct Study {
     pub question: String,
     pub lab: LabSpec,
     pub base: Conditions,
-    /// Whether `[workload]` gives the size of a message.
-    pub gives_message_size: bool,
     pub factors: Vec<Factor>,
     /// Randomised complete blocks to run.
     pub blocks: u32,
@@ -158,19 +156,14 @@ impl Study {
     /// As [`Study::cells`], with these settings of all cells and before the TCP buffers are sized. Datagrams have their
     /// usual size where neither `[workload]` nor a level gives one.
     pub(crate) fn combined(&self, base: &Conditions) -> Vec<Cell> {
-        let mut base = base.clone();
-        let usual = base.message_size_bytes;
-        if !self.gives_message_size {
-            // No level can give it.
-            base.message_size_bytes = 0;
-        }
-        let mut cells = combine(&base, self.own_factors(), &self.leave_out);
-        for of in cells.iter_mut().map(|cell| &mut cell.conditions) {
-            of.message_size_bytes = match of.message_size_bytes {
-                0 if of.workload.numbers_datagrams() => of.workload.usual_message_bytes(),
-                0 => usual,
-                given => given,
-            };
+        const SIZE: &str = "message_size_bytes";
+        let is_given = self.names(&["workload", SIZE]);
+        let mut cells = combine(base, self.own_factors(), &self.leave_out);
+        for cell in &mut cells {
+            let workload = cell.conditions.workload;
+            if workload.numbers_datagrams() && !is_given && !self.names_at_level(cell, SIZE) {
+                cell.conditions.message_size_bytes = workload.usual_message_bytes();
+            }
         }
         cells
     }
@@ -187,19 +180,29 @@ impl Study {
 
     /// Whether the study sets a setting of a cell, in `[workload]` or by a level.
     pub fn names_setting(&self, cell: &Cell, name: &str) -> bool {
-        let of_level = |(factor, label): &(String, Label)| {
+        self.names(&["workload", name]) || self.names_at_level(cell, name)
+    }
+
+    fn names_at_level(&self, cell: &Cell, name: &str) -> bool {
+        cell.levels.iter().any(|(factor, label)| {
             let level = self.factor(factor).and_then(|factor| factor.level(label));
             level.is_some_and(|level| level.settings.iter().any(|(setting, _)| setting == name))
-        };
-        let document = Document::parse(self.text.as_str()).ok();
-        let workload = document.as_ref().and_then(|all| all.get("workload"));
-        workload.is_some_and(|table| table.get(name).is_some()) || cell.levels.iter().any(of_level)
+        })
     }
 
     /// Whether the text has a `[lab]`; otherwise the study has the default lab.
     pub fn names_lab(&self) -> bool {
-        let document = Document::parse(self.text.as_str());
-        document.is_ok_and(|all| all.get("lab").is_some())
+        self.names(&["lab"])
+    }
+
+    /// Whether the text has this key, by the tables in which it is.
+    fn names(&self, path: &[&str]) -> bool {
+        let Ok(all) = Document::parse(self.text.as_str()) else {
+            return false;
+        };
+        let mut keys = path.iter();
+        let found = keys.try_fold(all.as_item(), |table, key| table.get(key));
+        found.is_some()
     }
 
     pub fn factor(&self, name: &str) -> Option<&Factor> {

@@ -83,7 +83,6 @@ fn study(top: &Node, lab_file: Option<LabFile>) -> Option<Study> {
         text: source.text.to_owned(),
         lab_text: lab_text.flatten(),
         base,
-        gives_message_size: top.at("workload").get("message_size_bytes").is_some(),
         factors,
         lab: lab.clone().unwrap_or_default(),
         ..Study::default()
