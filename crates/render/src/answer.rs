@@ -341,9 +341,9 @@ fn extremes(summary: &Summary) -> String {
         format!("{value}{}{name}", lost.unwrap_or_default())
     };
     let (low, high) = (&cells[0], &cells[cells.len() - 1]);
-    let highest_low = cells.iter().map(|(_, of)| of.low.unwrap_or(of.value));
-    let lowest_high = cells.iter().map(|(_, of)| of.high.unwrap_or(of.value));
-    let overlap = highest_low.fold(f64::MIN, f64::max) <= lowest_high.fold(f64::MAX, f64::min);
+    let lows = cells.iter().map(|(_, of)| of.low.unwrap_or(of.value));
+    let highs = cells.iter().map(|(_, of)| of.high.unwrap_or(of.value));
+    let overlap = lows.fold(f64::MIN, f64::max) <= highs.fold(f64::MAX, f64::min);
     let title = lowered(metric.title);
     let (least, most) = (shown(low), shown(high));
     match (cells.len(), overlap) {

@@ -40,7 +40,7 @@ fn limited_by(rung: &Rung) -> String {
     }
 }
 
-/// The change that led to a step.
+/// What a change that was kept is called.
 fn label(kept: &Kept) -> &str {
     &kept.tried.label
 }

@@ -12,22 +12,35 @@ use crate::number;
 use crate::stop_rule::stop_rule_text;
 use crate::words::{by_cell, softirqs_words, why_missing};
 
-/// The marks of runs without a result.
-pub(crate) const LOST: [&str; 2] = ["left out: ", "missing: "];
-
 /// What is doubtful of a whole execution.
 pub(crate) fn caveats(summary: &Summary) -> impl Iterator<Item = Block> {
     let caveats = summary.caveats.iter();
     caveats.map(|words| Block::Note("caveat: ".to_owned(), words.clone()))
 }
 
+/// The runs without a result.
+pub(crate) fn without_result(summary: &Summary) -> Vec<Block> {
+    let left_out = summary.excluded.iter();
+    let left_out = left_out.map(|run| (run.reason.clone(), 1, Some(phrase(&run.levels))));
+    let (lost, planned) = (summary.incomplete.len(), summary.runs.len());
+    let lost = (lost > 0).then(|| format!("{} of {planned} planned", counted(lost, "run")));
+    marked([
+        ("left out: ", by_cell(summary, left_out)),
+        ("missing: ", Vec::from_iter(lost)),
+    ])
+}
+
+/// A note for each of the words, after their mark.
+fn marked<const N: usize>(groups: [(&str, Vec<String>); N]) -> Vec<Block> {
+    let blocks = groups.into_iter().flat_map(|(mark, all)| {
+        all.into_iter()
+            .map(move |words| Block::Note(mark.to_owned(), words))
+    });
+    blocks.collect()
+}
+
 /// All caveats and notes, in order.
 pub fn notes(summary: &Summary) -> Vec<Block> {
-    let planned = summary.runs.len();
-    let lost = match summary.incomplete.len() {
-        0 => None,
-        count => Some(format!("{} of {planned} planned", counted(count, "run"))),
-    };
     let idle = summary.idle_rtt_us.map(|rtt| {
         let [least, mean] = [rtt.min_us, rtt.avg_us].map(|us| us / 1000.0);
         format!("shortest {least:.3} ms, mean {mean:.3} ms, before the first run")
@@ -35,9 +48,7 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
     let rule = summary.precision.as_ref().map(stop_rule_text);
     let of_runs = summary.notes.iter();
     let of_runs = of_runs.map(|note| (note.text.clone(), note.runs, note.cell.clone()));
-    let left_out = summary.excluded.iter();
-    let left_out = left_out.map(|run| (run.reason.clone(), 1, Some(phrase(&run.levels))));
-    let groups: [(&str, Vec<String>); 10] = [
+    let mut blocks = marked([
         ("caveat: ", summary.caveats.clone()),
         ("no value: ", missing(summary)),
         ("CPU time: ", attribution(summary)),
@@ -46,14 +57,9 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
         ("host constants: ", constants(&summary.constants)),
         ("idle round trip: ", Vec::from_iter(idle)),
         ("stop rule: ", Vec::from_iter(rule)),
-        (LOST[0], by_cell(summary, left_out)),
-        (LOST[1], Vec::from_iter(lost)),
-    ];
-    let blocks = groups.into_iter().flat_map(|(mark, all)| {
-        all.into_iter()
-            .map(move |words| Block::Note(mark.to_owned(), words))
-    });
-    blocks.collect()
+    ]);
+    blocks.extend(without_result(summary));
+    blocks
 }
 
 /// The shown metrics for which cells have no value, by reason.

@@ -11,7 +11,7 @@ use crate::block::Block;
 use crate::experiment::searches;
 use crate::explained::cell_blocks;
 use crate::lines::Lines;
-use crate::notes::{LOST, caveats, notes};
+use crate::notes::{caveats, without_result};
 use crate::number;
 use crate::one_run::{all_figures, bottleneck, shown, test_answer};
 use crate::stop_rule::stop_rule_text;
@@ -59,10 +59,8 @@ fn of_runs(findings: &Findings) -> impl Iterator<Item = Block> {
     all.truncate(OF_RUNS);
     let more = (more > 0).then(|| format!("{more} more with --json"));
     let all = all.into_iter().map(str::to_owned).chain(more);
-    let lost = notes(&findings.summary).into_iter();
-    let is_lost = |block: &Block| matches!(block, Block::Note(mark, _) if LOST.contains(&&**mark));
     all.map(|words| Block::Note("caveat: ".to_owned(), words))
-        .chain(lost.filter(is_lost))
+        .chain(without_result(&findings.summary))
 }
 
 /// `h1 to h2 in lab wire`.
