@@ -44,8 +44,9 @@ fn part(sockets: &[Socket]) -> PartSample {
 
 /// The sum of all connections, and each of them if there are several.
 pub fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
-    let all = connections.iter().cloned();
-    let sum = all.reduce(|sum, next| sum.plus(&next));
+    let sum = connections
+        .split_first()
+        .map(|(first, rest)| rest.iter().fold(first.clone(), |sum, next| sum.plus(next)));
     match connections.len() > 1 {
         true => (sum, connections),
         false => (sum, Vec::new()),

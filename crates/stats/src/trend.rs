@@ -29,13 +29,16 @@ pub fn trend(points: &[(f64, f64)], seed: u64) -> Option<Trend> {
     }
     let places: Vec<f64> = points.iter().map(|(x, _)| *x).collect();
     let mut values: Vec<f64> = points.iter().map(|(_, y)| *y).collect();
-    let found = slope(&places, &values)?;
+    let places = centred(&places);
+    let spread = Some(product(&places, &places)).filter(|spread| *spread > 0.0)?;
+    let slope = |values: &[f64]| product(&places, &centred(values)) / spread;
+    let found = slope(&values);
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let mut as_steep = || {
         for last in (1..values.len()).rev() {
             values.swap(last, below(&mut generator, last + 1));
         }
-        slope(&places, &values).is_some_and(|other| other.abs() >= found.abs())
+        slope(&values).abs() >= found.abs()
     };
     let count = (0..PERMUTATIONS).filter(|_| as_steep()).count();
     // The observed order is one of the permutations.
@@ -43,12 +46,6 @@ pub fn trend(points: &[(f64, f64)], seed: u64) -> Option<Trend> {
         slope: found,
         chance: (count + 1) as f64 / (PERMUTATIONS + 1) as f64,
     })
-}
-
-fn slope(places: &[f64], values: &[f64]) -> Option<f64> {
-    let (places, values) = (centred(places), centred(values));
-    let spread = product(&places, &places);
-    (spread > 0.0).then(|| product(&places, &values) / spread)
 }
 
 #[cfg(test)]

@@ -268,7 +268,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
         let own = own_cpus(run, role)?;
         let before = cpu::idle_cpus(end, |cpu| end.pinned_cpus.contains(cpu)).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
-        // What is left of its CPUs has at least what its own thread did there, but for what the others did less meanwhile.
+        // The rest is at least what its own threads used, unless other processes used less than before the run.
         let is_too_little = before > 0.0 && own.cpus - before < least_cpus(end);
         if cpus <= 0.0 || is_too_little {
             return Err(Unavailable(format!(

@@ -11,3 +11,5 @@ pub mod repeats;
 pub mod run;
 pub mod settings;
 pub mod slow;
+
+pub const PROFILE: &str = "Repeat each run while the CPUs are sampled, and show in which parts of the kernel CPU time is spent. Needs root on the hosts; other figures are of the runs without sampling";

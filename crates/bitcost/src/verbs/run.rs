@@ -12,11 +12,11 @@ use bitcost_study::Study;
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::report_cut;
-use crate::options::against;
 use crate::options::judging::Judging;
 use crate::options::order::{Order, new_seed};
 use crate::options::place::Place;
 use crate::options::slow::refuse_slow;
+use crate::options::{PROFILE, against};
 use crate::outcome::{check, say_answer};
 use crate::output;
 use crate::progress::{Live, execute};
@@ -33,9 +33,7 @@ pub struct Arguments {
     judging: Judging,
     #[command(flatten)]
     order: Order,
-    /// Repeat each run while the CPUs are sampled, and show in which parts of the kernel CPU time
-    /// is spent. Needs root on the hosts; other figures are of the runs without sampling
-    #[arg(long)]
+    #[arg(long, help = PROFILE)]
     profile: bool,
     /// Parent of the folder that is created for the execution
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]

@@ -18,6 +18,7 @@ use super::explain::process;
 use crate::failure::Failure;
 use crate::output::{self, columns};
 use crate::panel;
+use crate::signals::set_on;
 
 /// For how long a connection in depth is read.
 const READ: Duration = Duration::from_secs(5);
@@ -75,10 +76,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if panel::is_possible() && !arguments.once && !arguments.json {
         let columns = if arguments.udp { UDP } else { TCP };
         let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // A second one must not leave the terminal as it is.
-            let _ = signal_hook::flag::register(signal, stop.clone());
-        }
+        // A second one must not leave the terminal as it is.
+        set_on(&[SIGINT, SIGTERM, SIGHUP], &stop)?;
         return panel::show(columns, Some(explained), &stop, &mut || {
             let rest = watcher.read()?;
             let all = list(&watcher, rest);

@@ -2,11 +2,11 @@
 
 use bitcost_model::event::Event;
 use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::record::Role;
 
 use super::{Ending, Session, emit};
 use crate::error::{ControllerError, RunError};
 use crate::run::Sink;
-use bitcost_model::record::Role;
 
 impl Session<'_> {
     /// Checks that the CPUs of the hosts can be sampled: by the first agent alone where both

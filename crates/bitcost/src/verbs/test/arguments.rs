@@ -10,6 +10,7 @@ use bitcost_study::topology::USUAL;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::format::Look;
+use crate::options::PROFILE;
 use crate::options::against::Held;
 use crate::options::gates::Gates;
 use crate::options::hosts::HostOptions;
@@ -104,9 +105,7 @@ pub struct Arguments {
     pub budget: Option<Duration>,
     #[command(flatten)]
     pub repeats: Repeats,
-    /// Repeat each run while the CPUs are sampled, and show in which parts of the kernel CPU time
-    /// is spent. Needs root on the hosts; other figures are of the runs without sampling
-    #[arg(long)]
+    #[arg(long, help = PROFILE)]
     pub profile: bool,
     /// Parent of the folder that is created for the log of the test
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
