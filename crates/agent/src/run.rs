@@ -197,6 +197,17 @@ impl Endpoint {
             self.sockets(&flows),
             &self.place.between,
         );
+        let sockets = self.sockets(&flows);
+        // Before the first of them sends: it would take the CPU time that the rest of this needs.
+        threads.spawn(flows, &self.prepare, &self.out)?;
+        let mut sampler = Sampler::open(
+            &self.prepare.device,
+            &threads.started,
+            sockets,
+            &self.place.between,
+            softirqs,
+        );
+        sampler.profiler = profiler;
         self.output.send(&FromAgent::Ready);
         let start = threads.await_start()?;
         let confinement = self.place.confinement.clone();
@@ -204,16 +215,7 @@ impl Endpoint {
         if first.conditions.is_bounded() {
             threads.enter(Phase::Measured);
         }
-        let sockets = self.sockets(&flows);
-        threads.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
-        let mut sampler = Sampler::open(
-            &self.prepare.device,
-            &threads.threads(),
-            sockets,
-            &self.place.between,
-            softirqs,
-        );
-        sampler.profiler = profiler;
+        threads.begin(start.begin_ns);
         let speed = SpeedMeter::start(&self.prepare.cpus);
         let distance = self.distance();
         let mut watched =

@@ -7,6 +7,7 @@ use bitcost_probe::softirq_timer::SoftirqTimer;
 use bitcost_probe::{Between, Detail, Every, Looks, PROBES, Probe, Socket, Source, Target, Thread};
 use bitcost_sys::clock::monotonic_ns;
 
+use crate::events::Started;
 use crate::profile::Profiler;
 
 /// Number of flows above which context switches and sockets are read only at the edges of the
@@ -22,13 +23,12 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens the counters of the machine, of the calling thread, of the traffic threads with the
-    /// parts that they belong to, of the kernel threads that handle what `device` received, of each
+    /// Opens the counters of the machine, of the calling thread, of the traffic threads, of the kernel threads that handle what `device` received, of each
     /// part's sockets, of the nodes between the endpoints, and of soft interrupts, which are timed
     /// until the sampler is dropped.
     pub fn open(
         device: &str,
-        traffic: &[(usize, i32)],
+        traffic: &[Started],
         sockets: Vec<Vec<Socket>>,
         between: &Between,
         softirqs: Option<SoftirqTimer>,
@@ -41,7 +41,8 @@ impl Sampler {
                 process: None,
             }
         };
-        let traffic_threads = traffic.iter().map(|(part, id)| (*part, id.cast_unsigned()));
+        let id = |of: &Started| (of.part, of.thread_id.cast_unsigned());
+        let traffic_threads = traffic.iter().map(id);
         let monitor = (0, bitcost_sys::thread::thread_id().cast_unsigned());
         let napi = crate::describe::napi_threads(device).unwrap_or_default();
         let threads = traffic_threads.map(of(ThreadKind::Traffic));

@@ -87,12 +87,12 @@ pub struct Threads<'a> {
     start: Option<Start>,
     sent: Option<SentCounts>,
     end: Option<End>,
-    started: Vec<Started>,
+    pub started: Vec<Started>,
     parts: Vec<PartFlows>,
     running: usize,
     /// Keeps each thread alive until the last sample of the window: dropping a sender lets its
     /// thread end.
-    kept: Vec<Sender<()>>,
+    kept: Vec<Sender<u64>>,
 }
 
 impl<'a> Threads<'a> {
@@ -192,15 +192,13 @@ impl<'a> Threads<'a> {
         self.sent = Some(sent);
     }
 
-    /// Starts the threads; the first messages are sent at `begin_ns`.
+    /// Starts the threads, which wait for [`Threads::begin`].
     pub fn spawn(
         &mut self,
         flows: Vec<Vec<Box<dyn Flow>>>,
         prepare: &Prepare,
-        begin_ns: u64,
         out: &Sender<Event>,
     ) -> Result<(), Refusal> {
-        let mut count = 0;
         let name = prepare.parts.first().map_or("", |first| first.role.name());
         for (part, (asked, flows)) in prepare.parts.iter().zip(flows).enumerate() {
             let of_part = flows.len();
@@ -214,23 +212,22 @@ impl<'a> Threads<'a> {
                     control: control.clone(),
                     discards_rest: prepare.discards_rest(part),
                 };
-                let (kept, release) = mpsc::channel();
+                let (kept, begin) = mpsc::channel();
                 self.kept.push(kept);
                 let spawned = std::thread::Builder::new()
                     .name(name.to_owned())
-                    .spawn(move || worker.work(&cpus, begin_ns, &out, &release));
+                    .spawn(move || worker.work(&cpus, &out, &begin));
                 spawned.map_err(|error| {
                     format!(
                         "start thread {}: {error}; request fewer flows (-P), or raise ulimit -u",
-                        count + 1
+                        self.running + 1
                     )
                 })?;
-                count += 1;
                 self.running += 1;
             }
         }
         let deadline = Instant::now() + LOOP_TIMEOUT;
-        while self.started.len() < count {
+        while self.started.len() < self.running {
             self.handle_event(deadline)?
                 .then_some(())
                 .ok_or("the traffic threads did not start")?;
@@ -238,12 +235,11 @@ impl<'a> Threads<'a> {
         Ok(())
     }
 
-    /// The ids of the traffic threads, each with the part that it belongs to.
-    pub fn threads(&self) -> Vec<(usize, i32)> {
-        self.started
-            .iter()
-            .map(|started| (started.part, started.thread_id))
-            .collect()
+    /// Has the threads send their first messages at a time.
+    pub fn begin(&self, begin_ns: u64) {
+        for thread in &self.kept {
+            let _ = thread.send(begin_ns);
+        }
     }
 
     /// Marks the edges of the window at their times and samples the counters between them. The
@@ -461,6 +457,7 @@ impl<'a> Threads<'a> {
 
     /// Waits for a bounded time until every loop has ended, with or without error.
     pub fn await_abort(&mut self) {
+        self.kept.clear();
         let deadline = Instant::now() + ABORT_TIMEOUT;
         while self.running > 0 {
             if let Ok(false) = self.handle_event(deadline) {

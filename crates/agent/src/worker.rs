@@ -19,24 +19,18 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The body of the thread. When its flow has ended it stays until the sender of `release` is
-    /// dropped, so that its CPU time can be read at the end of the window.
-    pub fn work(
-        mut self,
-        cpus: &[u32],
-        begin_ns: u64,
-        out: &Sender<Event>,
-        release: &Receiver<()>,
-    ) {
+    /// The body of the thread, which is sent the time of its first message. When its flow has ended it stays until the sender
+    /// of `begin` is dropped, so that its CPU time can be read at the end of the window.
+    pub fn work(mut self, cpus: &[u32], out: &Sender<Event>, begin: &Receiver<u64>) {
         // The run's thread has ended only when the run was aborted.
         let report = |event| drop(out.send(event));
-        let ended = match self.play(cpus, begin_ns, &report) {
+        let ended = match self.play(cpus, begin, &report) {
             // A call on a socket that was shut down or reset fails, which is how the loop ends.
             Err(reason) if !self.is_over() => Err(reason),
             _ => Ok(self.flow),
         };
         report(Event::Ended(self.place, ended));
-        let _ = release.recv();
+        let _ = begin.recv();
     }
 
     fn is_over(&self) -> bool {
@@ -50,7 +44,7 @@ impl Worker {
     fn play(
         &mut self,
         cpus: &[u32],
-        begin_ns: u64,
+        begin: &Receiver<u64>,
         report: &impl Fn(Event),
     ) -> Result<(), Refusal> {
         let cpus = affinity::apply(cpus)?;
@@ -63,7 +57,8 @@ impl Worker {
             thread_id: bitcost_sys::thread::thread_id(),
             cpus,
         }));
-        sleep_until(begin_ns);
+        // That of an aborted run begins at once, and so ends.
+        sleep_until(begin.recv().unwrap_or_default());
         Ok(self
             .flow
             .run(&self.control)

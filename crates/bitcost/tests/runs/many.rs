@@ -81,7 +81,6 @@ fn adds_up([sender, receiver]: &[EndpointRecord; 2], flows: usize) {
             ),
             None => assert!(came.bytes <= sent.bytes, "flow {index}: {sent:?}, {came:?}"),
         }
-        assert!(sent.bytes > 0, "flow {index}");
     }
 }
 
@@ -93,10 +92,10 @@ fn hundred_flows_add_up() {
     adds_up(&timed, 100);
     let bounded = run("tcp", &[&many[..], &["-n", "1000250"]].concat());
     adds_up(&bounded, 100);
-    assert_eq!(
-        bounded.each_ref().map(|end| end.counts.measured.bytes),
-        [1_000_250; 2]
-    );
+    let shares = totals(&bounded[0]).into_iter().map(|counts| counts.bytes);
+    assert!(shares.clone().all(|bytes| bytes.abs_diff(10_002) <= 1000));
+    let measured = bounded.each_ref().map(|end| end.counts.measured.bytes);
+    assert_eq!(measured, [1_000_250; 2]);
     let bounded = run("udp", &[&many[..], &["-k", "1234"]].concat());
     adds_up(&bounded, 100);
     assert_eq!(bounded[0].counts.measured.messages, 1234);
