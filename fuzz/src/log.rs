@@ -73,7 +73,7 @@ fn render(execution: &Findings) {
         let _ = csv(&table.columns, &table.rows);
     }
     execution.each_run(|_| true, &mut |_, _, view| {
-        let _ = iperf3(view, Some("2026-11-21T10:00:00Z"), "0");
+        let _ = iperf3(view, &[], Some("2026-11-21T10:00:00Z"), "0");
         let _ = all_figures(view);
     });
 }

@@ -1,22 +1,13 @@
 //! The events that the thread of a run receives: commands of the controller, and reports of the
 //! traffic threads.
 
-use bitcost_model::protocol::{Addresses, Origin, SentCounts, Start};
+use bitcost_model::protocol::ToAgent;
 use bitcost_traffic::Flow;
 
 use crate::refusal::Refusal;
 
-pub enum Command {
-    /// The addresses on which the other endpoint listens, and what started its processes.
-    Connect(Addresses, Option<Origin>),
-    Start(Start),
-    End,
-    Finish(SentCounts),
-    Stop,
-}
-
 pub enum Event {
-    Command(Command),
+    Command(ToAgent),
     Started(Started),
     Ended(FlowIndex, Ended),
 }

@@ -40,7 +40,6 @@ use bitcost_model::harmless;
 use bitcost_model::protocol::{Decoder, FrameError, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
 use bitcost_sys::clock::monotonic_ns;
 
-use crate::events::Command;
 pub use crate::journaling::Journaling;
 pub use crate::observe::{End, Held, Sought, Watcher, enter_network_of, observe};
 use crate::output::Output;
@@ -64,6 +63,9 @@ const SENTENCE_LETTERS_MAX: usize = 500;
 
 /// The interval at which it is checked that the watchdog is alive.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// How long the last messages may take to be written.
+const LAST: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -95,10 +97,10 @@ pub fn serve(
     journaling: &Journaling,
     place: &Place,
 ) -> Result<(), AgentError> {
-    let (output, writer) = Output::new(output);
+    let (output, written) = Output::new(output);
     let served = serve_to_end(input, output, journaling, place);
     journaling.metrics().clear();
-    writer.finish();
+    let _ = written.recv_timeout(LAST);
     served
 }
 
@@ -293,12 +295,10 @@ fn answer(
             *run = None;
             *run = prepared(*prepare, output, journaling, place);
         }
-        ToAgent::Start(start) => forward(run, output, Command::Start(start)),
-        ToAgent::Meet { addresses, origin } => {
-            forward(run, output, Command::Connect(addresses, origin));
-        }
-        ToAgent::End => forward(run, output, Command::End),
-        ToAgent::Finish { sent } => forward(run, output, Command::Finish(sent)),
+        command @ (ToAgent::Start(_)
+        | ToAgent::Meet { .. }
+        | ToAgent::End
+        | ToAgent::Finish { .. }) => forward(run, output, command),
         ToAgent::Stop => {
             *run = None;
             measuring::give_up();
@@ -332,7 +332,7 @@ fn prepared(
     }
 }
 
-fn forward(run: &mut Option<Run>, output: &Output, command: Command) {
+fn forward(run: &mut Option<Run>, output: &Output, command: ToAgent) {
     let forwarded = match run {
         Some(run) => run.forward(command),
         None => Err("no run is prepared at this endpoint".into()),

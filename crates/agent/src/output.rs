@@ -10,8 +10,6 @@ use bitcost_model::protocol::{FromAgent, Lease, encode};
 
 use crate::refusal::Refusal;
 
-const LAST: Duration = Duration::from_secs(1);
-
 /// Messages that may wait to be written.
 const WAITING_MAX: usize = 16;
 
@@ -27,14 +25,10 @@ pub struct Output {
     patience: Duration,
 }
 
-pub struct Writer {
-    /// Disconnected once the thread has ended.
-    done: Receiver<()>,
-}
-
 impl Output {
-    /// A queue that is written to `output` in order, until every clone of it is dropped.
-    pub fn new(mut output: impl Write + Send + 'static) -> (Output, Writer) {
+    /// A queue that is written to `output` in order, until every clone of it is dropped. The receiver is disconnected once
+    /// everything is written.
+    pub fn new(mut output: impl Write + Send + 'static) -> (Output, Receiver<()>) {
         let (frames, to_write) = mpsc::sync_channel::<Vec<u8>>(WAITING_MAX);
         let (running, done) = mpsc::channel();
         std::thread::spawn(move || {
@@ -52,7 +46,7 @@ impl Output {
             is_unread: Arc::default(),
             patience: Lease::LENGTH,
         };
-        (output, Writer { done })
+        (output, done)
     }
 
     /// Sends a message. It waits for room, for as long as a lease: a controller that leaves none for
@@ -93,13 +87,6 @@ impl Output {
     }
 }
 
-impl Writer {
-    /// Waits until everything is written, for at most a second.
-    pub fn finish(self) {
-        let _ = self.done.recv_timeout(LAST);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -111,7 +98,7 @@ mod tests {
     #[test]
     fn a_message_waits_until_there_is_room() {
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
-        let (output, writer) = Output::new(writer);
+        let (output, written) = Output::new(writer);
         let long = FromAgent::Failed {
             reason: "x".repeat(100_000),
             cause: FailureCause::Other,
@@ -134,6 +121,6 @@ mod tests {
             }
         }
         assert_eq!((count, sending.join().expect("it ends")), (101, false));
-        writer.finish();
+        let _ = written.recv_timeout(crate::LAST);
     }
 }

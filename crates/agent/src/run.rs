@@ -8,7 +8,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bitcost_model::counters::ForeignLoad;
-use bitcost_model::protocol::{Addresses, FromAgent, Origin, Part, Peer, Prepare, SentCounts};
+use bitcost_model::protocol::{
+    Addresses, FromAgent, Origin, Part, Peer, Prepare, SentCounts, ToAgent,
+};
 use bitcost_model::record::{
     EndpointRecord, FlowRecord, InEffect, NARROW_HOP, PATH_MTU, PartRecord, Role, implausible,
 };
@@ -16,14 +18,14 @@ use bitcost_probe::Socket;
 use bitcost_probe::core_to_core::CoreToCoreMeter;
 use bitcost_probe::foreign::{Census, Own, is_at, process_of};
 use bitcost_probe::speed::SpeedMeter;
-use bitcost_traffic::{Control, Flow, Phase, Sent};
+use bitcost_traffic::{Control, Flow, Phase};
 
 use crate::abort::Abort;
 use crate::affinity;
 use crate::cached_metrics;
 use crate::connect::named;
 use crate::describe::napi_threads;
-use crate::events::{Command, Event};
+use crate::events::Event;
 use crate::journaling::Journaling;
 use crate::output::Output;
 use crate::place::Place;
@@ -46,7 +48,7 @@ const DRAIN_CHECK: Duration = Duration::from_millis(1);
 pub struct Run {
     events: Sender<Event>,
     /// The commands that it has received: each is accepted once, so that none queues up.
-    received: Vec<std::mem::Discriminant<Command>>,
+    received: Vec<std::mem::Discriminant<ToAgent>>,
     abort: Abort,
     thread: Option<JoinHandle<()>>,
 }
@@ -74,7 +76,7 @@ impl Run {
         }
     }
 
-    pub fn forward(&mut self, command: Command) -> Result<(), Refusal> {
+    pub fn forward(&mut self, command: ToAgent) -> Result<(), Refusal> {
         let kind = std::mem::discriminant(&command);
         if self.received.contains(&kind) {
             return Err("the controller sent the same command of a run twice".into());
@@ -84,7 +86,7 @@ impl Run {
         Ok(())
     }
 
-    fn pass(&self, command: Command) {
+    fn pass(&self, command: ToAgent) {
         // A run that has ended accepts no command, and has reported its end.
         let _ = self.events.send(Event::Command(command));
     }
@@ -94,7 +96,7 @@ impl Drop for Run {
     fn drop(&mut self) {
         self.abort.stopped.store(true, Ordering::Relaxed);
         self.abort.stop_traffic();
-        self.pass(Command::Stop);
+        self.pass(ToAgent::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -464,12 +466,7 @@ impl Endpoint {
         let controls = &self.abort.controls[part];
         let sent_of = |flow: usize| {
             let counts = sent.get(part).and_then(|flows| flows.get(flow));
-            counts
-                .map(|[measured, total]| Sent {
-                    measured: *measured,
-                    total: *total,
-                })
-                .unwrap_or_default()
+            counts.copied().unwrap_or_default()
         };
         let record = |(index, flow): (usize, Box<dyn Flow>)| FlowRecord {
             counts: controls[index].counts(),

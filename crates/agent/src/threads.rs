@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use bitcost_model::protocol::{
-    Addresses, DRAIN_MAX, FromAgent, Origin, Prepare, SentCounts, Start,
+    Addresses, DRAIN_MAX, FromAgent, Origin, Prepare, SentCounts, Start, ToAgent,
 };
 use bitcost_model::readings::Readings;
 use bitcost_model::record::{Counts, Role, Sample};
@@ -16,7 +16,7 @@ use bitcost_traffic::{Control, DRAIN_TIMEOUT, Flow, Phase};
 use crate::abort::Abort;
 use crate::affinity;
 use crate::connect::named;
-use crate::events::{Command, Event, FlowIndex, Started};
+use crate::events::{Event, FlowIndex, Started};
 use crate::output::Output;
 use crate::profile::Profiler;
 use crate::refusal::Refusal;
@@ -158,13 +158,14 @@ impl<'a> Threads<'a> {
             .events
             .recv_timeout(deadline.saturating_duration_since(Instant::now()))
         {
-            Ok(Event::Command(Command::Connect(addresses, origin))) => {
+            Ok(Event::Command(ToAgent::Meet { addresses, origin })) => {
                 self.peer = Some((addresses, origin));
             }
-            Ok(Event::Command(Command::Start(start))) => self.start = Some(start),
-            Ok(Event::Command(Command::End)) => self.end = self.end.or(Some(End::Asked)),
-            Ok(Event::Command(Command::Finish(sent))) => self.expect(sent),
-            Ok(Event::Command(Command::Stop)) => return Err("stopped".into()),
+            Ok(Event::Command(ToAgent::Start(start))) => self.start = Some(start),
+            Ok(Event::Command(ToAgent::End)) => self.end = self.end.or(Some(End::Asked)),
+            Ok(Event::Command(ToAgent::Finish { sent })) => self.expect(sent),
+            // The run is dropped.
+            Ok(Event::Command(_)) => return Err("stopped".into()),
             Ok(Event::Started(started)) => self.started.push(started),
             Ok(Event::Ended(FlowIndex { part, flow }, ended)) => {
                 self.running -= 1;

@@ -5,7 +5,6 @@ pub mod caveat;
 pub mod cells;
 pub mod checks;
 pub mod compare;
-pub mod evenly;
 pub mod experiment;
 pub mod explain;
 pub mod findings;

@@ -20,6 +20,7 @@ mod transport;
 pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start};
 pub use crate::error::{AgentEnd, ControllerError};
 pub use crate::observer::Observer;
+pub use crate::pair::Pair;
 pub use crate::pool::Pool;
 pub use crate::process::Processes;
 pub use crate::run::Sink;

@@ -133,6 +133,7 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// The host of one role: its device, addresses and CPUs may still be changed.
     pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
         &mut self.endpoints[role as usize]
     }
@@ -233,7 +234,7 @@ impl<'a> Pair<'a> {
 
     /// Waits for an answer of one agent. Readings are skipped; a failure of either agent ends the
     /// wait.
-    pub fn wait<T>(
+    pub(crate) fn wait<T>(
         &mut self,
         role: Role,
         patience: Duration,
@@ -246,7 +247,7 @@ impl<'a> Pair<'a> {
 
     /// As [`Pair::wait`], with the readings of both agents handed to `progress` and the messages of
     /// both to `pick`. `role` is the agent that is late when nothing comes.
-    pub fn wait_with<T>(
+    pub(crate) fn wait_with<T>(
         &mut self,
         role: Role,
         patience: Duration,

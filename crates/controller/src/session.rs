@@ -3,7 +3,6 @@
 mod twin;
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitcost_model::Unavailable;
@@ -11,11 +10,10 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event, FailureKind};
 use bitcost_model::plan::{Plan, PlannedRun};
-use bitcost_model::protocol::Route;
 use bitcost_model::record::{InEffect, Role};
 
 use crate::constants;
-use crate::endpoint::{Endpoint, Endpoints};
+use crate::endpoint::Endpoints;
 use crate::error::{ControllerError, RunError};
 use crate::idle;
 use crate::pair::Pair;
@@ -39,7 +37,7 @@ pub trait PathControl {
 }
 
 pub struct Session<'a> {
-    pair: Pair<'a>,
+    pub pair: Pair<'a>,
     /// Sets the network between the endpoints before each run, as the run requests.
     pub path: Option<Box<dyn PathControl>>,
     stop: &'a AtomicBool,
@@ -73,24 +71,6 @@ impl<'a> Session<'a> {
             profiled: Vec::new(),
             keeps_interrupted: false,
         })
-    }
-
-    /// Whether what streams of the next runs have under way at their end is thrown away, so that these end sooner.
-    pub fn set_discards(&mut self, discards: bool) {
-        self.pair.discards = discards;
-    }
-
-    /// The host of one role: its device, addresses and CPUs may still be changed.
-    pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
-        self.pair.endpoint(role)
-    }
-
-    pub fn route(&mut self, role: Role, to: IpAddr, by: &str) -> Result<Route, ControllerError> {
-        self.pair.route(role, to, by)
-    }
-
-    pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {
-        self.pair.addresses(role, device)
     }
 
     pub fn describe(&mut self) -> Result<Vec<EndpointDescription>, ControllerError> {
@@ -184,7 +164,6 @@ impl<'a> Session<'a> {
         let run = planned.index;
         emit(sink, Event::RunBegan { run, at: now() })?;
         let conditions = &plan.cells[planned.cell].conditions;
-        let mut host_lacks = false;
         let (kind, reason) = match self.measure(plan, run, conditions, sink) {
             Ok(ended) => {
                 self.is_upset = matches!(
@@ -203,20 +182,11 @@ impl<'a> Session<'a> {
             Err(RunError::Sink(why)) => return Err(why.into()),
             Err(RunError::Stopped) => (FailureKind::Interrupted, run::STOPPED.to_owned()),
             Err(RunError::Failed(told)) => (FailureKind::Failed, told.to_string()),
-            Err(RunError::Lacks(told)) => {
-                host_lacks = true;
-                (FailureKind::Failed, told.to_string())
-            }
+            Err(RunError::Lacks(told)) => (FailureKind::HostLacks, told.to_string()),
             Err(RunError::Lost(told)) => (FailureKind::Lost, told.to_string()),
         };
         self.is_upset = true;
-        let failed = Event::RunFailed {
-            run,
-            kind,
-            reason,
-            host_lacks,
-        };
-        emit(sink, failed)?;
+        emit(sink, Event::RunFailed { run, kind, reason })?;
         if kind == FailureKind::Interrupted {
             return Ok(Ending::Interrupted);
         }

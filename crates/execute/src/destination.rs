@@ -10,7 +10,7 @@ use bitcost_model::ping::RttCheck;
 use bitcost_model::study::{Cell, LabSpec};
 use bitcost_study::Study;
 
-use crate::embedded::{self, NO_EMULATOR};
+use crate::embedded;
 use crate::error::ExecuteError;
 use crate::hosts::Named;
 use crate::local::check_cpus;
@@ -44,9 +44,7 @@ impl Destination {
                 // The limits of the interfaces are known only now.
                 check(study, &|cell| cell.conditions.check(mtu))?;
                 if prepared.is_one_host() {
-                    check(study, &|cell| {
-                        bitcost_model::one_host::check(&cell.conditions)
-                    })?;
+                    check(study, &|cell| cell.conditions.check_on_one_host())?;
                 }
                 prepared.notes.extend(lab_not_used(study));
                 Ok(prepared)
@@ -159,9 +157,10 @@ fn check(study: &Study, of: &dyn Fn(&Cell) -> Result<(), Invalid>) -> Result<(),
 
 /// Refuses a limit of the emulators' queues in a lab that has none.
 fn check_emulated(conditions: &Conditions, lab: &LabSpec) -> Result<(), Invalid> {
-    let mut ends = lab.network.iter().flat_map(|network| network.ends());
+    let mut ends = lab.network.ends();
     if conditions.emulator_queue_limit.is_some() && !ends.any(|end| end.egress.needs_emulator()) {
-        return Err(Invalid(NO_EMULATOR.to_owned()));
+        let why = "emulator_queue_limit has no effect: nothing in this lab delays packets";
+        return Err(Invalid(why.to_owned()));
     }
     Ok(())
 }
@@ -198,7 +197,7 @@ fn least_mtu(ends: &[EndpointDescription]) -> u32 {
 
 /// Absent where the study has no lab of its own.
 fn lab_not_used(study: &Study) -> Option<String> {
-    if study.lab.network.is_none() || !study.names_lab() {
+    if study.lab.network.nodes.is_empty() || !study.names_lab() {
         return None;
     }
     let topology = &study.lab.topology;

@@ -27,7 +27,7 @@ use crate::running::{self, RunningPath};
 /// one, starts the agents and makes them describe their hosts. The lab exists as long as the session.
 pub fn prepare<'a>(spec: &LabSpec, stop: &'a AtomicBool) -> Result<Prepared<'a>, ExecuteError> {
     let built = BuiltLab::new(spec, &[&spec.sender, &spec.receiver])?;
-    let (lab, topology) = (&built.lab, network(spec)?);
+    let (lab, topology) = (&built.lab, &spec.network);
     let mut notes = lab.notes().to_vec();
     notes.extend(built.inside.as_ref().map(running::note));
     let rtt = match topology.has_network() {
@@ -72,15 +72,6 @@ pub fn prepare<'a>(spec: &LabSpec, stop: &'a AtomicBool) -> Result<Prepared<'a>,
     })
 }
 
-fn network(spec: &LabSpec) -> Result<&Topology, ExecuteError> {
-    let missing = || {
-        let lab = &spec.topology;
-        let why = format!("the log has no topology of the lab {lab}; start a new execution");
-        ExecuteError::Usage(why)
-    };
-    spec.network.as_ref().ok_or_else(missing)
-}
-
 /// A note where the scheduler places the receive work of an endpoint, with the reason in
 /// parentheses.
 fn placement_note(host: &Host) -> Option<String> {
@@ -97,9 +88,6 @@ fn placement_note(host: &Host) -> Option<String> {
     ))
 }
 
-pub const NO_EMULATOR: &str =
-    "emulator_queue_limit has no effect: nothing in this lab delays packets";
-
 /// Changes the links before each run as it requests, and restarts the random numbers of link
 /// emulators. The lab reads back what it sets.
 struct LabPath {
@@ -113,9 +101,6 @@ impl PathControl for LabPath {
     /// Without a request the links are as the lab was built.
     fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, Unavailable> {
         let (change, limit) = (conditions.path_change, conditions.emulator_queue_limit);
-        if limit.is_some() && !self.is_emulating {
-            return Err(Unavailable(NO_EMULATOR.to_owned()));
-        }
         if self.is_emulating || change.is_some() || self.is_changed {
             let shaped = self.topology.ends().map(|end| {
                 let own = &end.egress;
@@ -148,7 +133,7 @@ pub struct BuiltLab {
 impl BuiltLab {
     pub fn new(spec: &LabSpec, hosts: &[&str]) -> Result<BuiltLab, ExecuteError> {
         check_restored()?;
-        let topology = network(spec)?;
+        let topology = &spec.network;
         let inside = running::inside(spec)?;
         let lab = match &inside {
             Some(inside) => inside.lab(),

@@ -2,14 +2,12 @@
 //! architecture, size and hash.
 
 use std::fs::File;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
 use std::sync::OnceLock;
 
 use bitcost_model::Unavailable;
 use bitcost_sys::process::OWN_PROGRAM;
-
-const PART: usize = 1 << 20;
 
 /// The file of the running program, even if it has been removed since.
 pub fn program() -> Result<File, Unavailable> {
@@ -22,29 +20,19 @@ pub fn line() -> Result<&'static str, Unavailable> {
     static LINE: OnceLock<Result<String, Unavailable>> = OnceLock::new();
     let line = LINE.get_or_init(|| {
         let (version, architecture) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
-        let identity = of(&mut program()?)?;
-        Ok(format!("bitcost {version} {architecture} {identity}"))
+        let mut bytes = Vec::new();
+        let read = program()?.read_to_end(&mut bytes);
+        read.map_err(|error| Unavailable(format!("cannot read the program: {error}")))?;
+        // The keys are fixed; if another build of Rust computes the hash differently, the only cost
+        // is a copy.
+        let mut hash = DefaultHasher::new();
+        hash.write(&bytes);
+        let (size, hash) = (bytes.len(), hash.finish());
+        Ok(format!(
+            "bitcost {version} {architecture} {size}-{hash:016x}"
+        ))
     });
     line.as_deref().map_err(Clone::clone)
-}
-
-/// Size and hash of a file that was just opened: `11632144-5f0c…`.
-fn of(file: &mut File) -> Result<String, Unavailable> {
-    // The keys are fixed; if another build of Rust computes the hash differently, the only cost is
-    // a copy.
-    let mut hash = std::collections::hash_map::DefaultHasher::new();
-    let (mut bytes, mut part) = (0, vec![0; PART]);
-    loop {
-        match file.read(&mut part) {
-            Ok(0) => break,
-            Ok(length) => {
-                hash.write(&part[..length]);
-                bytes += length;
-            }
-            Err(error) => return Err(Unavailable(format!("cannot read the program: {error}"))),
-        }
-    }
-    Ok(format!("{bytes}-{:016x}", hash.finish()))
 }
 
 /// Whether a machine with this name from `uname -m` runs programs of this one's architecture.

@@ -78,7 +78,7 @@ impl Logged {
         }
         // The lab is the one of the log, with the changes that the command line made to it.
         if let Some(Event::Prepared { lab: Some(lab), .. }) = &prepared
-            && lab.network.is_some()
+            && !lab.network.nodes.is_empty()
         {
             study.lab = (**lab).clone();
         }

@@ -209,12 +209,8 @@ const WITHOUT_CHOICE: [&str; 3] = ["noqueue", "noop", "mq"];
 
 /// The kernel's default kind; `None` when this network namespace does not show it.
 fn default_kind() -> Option<String> {
-    Some(
-        std::fs::read_to_string("/proc/sys/net/core/default_qdisc")
-            .ok()?
-            .trim()
-            .to_owned(),
-    )
+    let kind = std::fs::read_to_string("/proc/sys/net/core/default_qdisc").ok()?;
+    Some(kind.trim().to_owned())
 }
 
 fn unknown(kind: &str, device: &str) -> HostError {

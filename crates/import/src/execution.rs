@@ -151,7 +151,6 @@ fn events_of(run: u32, of: Run) -> impl Iterator<Item = Event> {
             run,
             kind: FailureKind::Failed,
             reason: format!("{file}: {tool}: {}", harmless(&reason)),
-            host_lacks: false,
         },
         None => Event::RunImported {
             run,

@@ -10,7 +10,7 @@ use bitcost_model::conditions::{Conditions, ReceiveSize, Workload};
 use bitcost_model::modes::Mode;
 use bitcost_model::record::{FlowRecord, Role};
 use bitcost_sys::thread::{CpuTimes, cpu_times};
-use bitcost_traffic::{Control, End, FlowId, Phase, Sent, tcp_info};
+use bitcost_traffic::{Control, End, FlowId, Phase, tcp_info};
 use rustix::net::{Shutdown, shutdown};
 
 use crate::params::Params;
@@ -212,7 +212,7 @@ impl Stream {
             let mut made = made.map_err(|error| error.to_string())?;
             // A client that is gone ends it: what was counted remains.
             let _ = made.flow.run(&own);
-            Ok((made.flow.outcome(Sent::default()), cpu_times()))
+            Ok((made.flow.outcome([0; 2]), cpu_times()))
         };
         Ok(Stream {
             id: stream_id(at),

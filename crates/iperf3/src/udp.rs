@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
+use rustix::net::{SocketAddrAny, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 
 const GREETING_BYTES: usize = 4;
 
@@ -25,10 +25,7 @@ pub type Misled = (SocketAddr, Vec<u8>);
 
 /// A socket at this address; others of the same user may be bound to it, too. Calls do not block.
 pub fn open(local: SocketAddr) -> io::Result<UdpSocket> {
-    let family = match local {
-        SocketAddr::V4(_) => AddressFamily::INET,
-        SocketAddr::V6(_) => AddressFamily::INET6,
-    };
+    let family = SocketAddrAny::from(local).address_family();
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::DGRAM, flags, None)?;
     sockopt::set_socket_reuseport(&socket, true)?;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bitcost_sys::namespace::{Kind, is_in};
-use bitcost_sys::process::{NamespaceEntry, OWN_PROGRAM, end, enter_before_exec, read_line};
+use bitcost_sys::process::{OWN_PROGRAM, end, enter_before_exec, read_line};
 
 use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
@@ -171,7 +171,7 @@ impl Lab {
             true => Some(open(pid, "ns/user")?),
             false => None,
         };
-        enter_before_exec(command, NamespaceEntry { user, net });
+        enter_before_exec(command, user, net);
         Ok(())
     }
 }

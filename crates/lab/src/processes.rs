@@ -6,7 +6,8 @@ use std::io;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use bitcost_sys::namespace::{Kind, unshare};
-use bitcost_sys::process::{Ignored, OWN_PROGRAM, die_with_parent, ignore};
+use bitcost_sys::process::{OWN_PROGRAM, die_with_parent, ignore};
+use rustix::process::Signal;
 
 use crate::LabError;
 
@@ -59,6 +60,6 @@ pub fn main() -> ExitCode {
 /// `die_with_parent`.
 fn first() -> io::Result<()> {
     die_with_parent(0)?;
-    ignore(Ignored::Child);
+    ignore(Signal::CHILD);
     io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop)
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::shaping::Shaping;
 use bitcost_sys::process::{effective_uid, wait_readable};
-use rustix::net::sockopt::socket_peercred;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
@@ -54,9 +55,8 @@ impl Client {
 const MESSAGE_LIMIT: Duration = Duration::from_secs(2);
 const CHANGE_LIMIT: Duration = Duration::from_secs(30);
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// How long connecting to a socket with a full backlog is retried.
+/// How long connecting waits for room in a full backlog.
 const BUSY_LIMIT: Duration = Duration::from_secs(1);
-const BUSY_POLL: Duration = Duration::from_millis(5);
 /// The most labs of one base name that are numbered; further ones get a random suffix.
 const NUMBERS_MAX: u32 = 1000;
 const RANDOM_NAMES: u32 = 16;
@@ -160,7 +160,7 @@ fn hear<T: for<'a> Deserialize<'a>>(stream: &UnixStream, limit: Duration) -> io:
 /// Who has this name, described by the text; absent where it is a lab of this user, or nobody has
 /// it.
 pub fn other_owner(name: &str) -> Option<String> {
-    match connect_to(name, Instant::now() + BUSY_LIMIT) {
+    match connect_to(name, BUSY_LIMIT) {
         Ok((_, uid)) => (uid != effective_uid()).then(|| format!("a process of user {uid}")),
         // The kernel does not report the user of a socket without a listener.
         Err(_) => {
@@ -170,29 +170,23 @@ pub fn other_owner(name: &str) -> Option<String> {
     }
 }
 
-/// A connection to the socket of this name, and the user id of its process. A socket with a full
-/// backlog is retried until the deadline.
-fn connect_to(name: &str, deadline: Instant) -> io::Result<(UnixStream, u32)> {
+/// A connection to the socket of this name, and the user id of its process. Where its backlog is
+/// full, connecting waits for at most `limit`, which is not 0 (socket(7), `SO_SNDTIMEO`).
+fn connect_to(name: &str, limit: Duration) -> io::Result<(UnixStream, u32)> {
+    let (family, flags) = (AddressFamily::UNIX, SocketFlags::CLOEXEC);
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
     let name = format!("{}{name}", prefix());
-    loop {
-        match bitcost_sys::socket::connect_abstract(&name) {
-            Err(error)
-                if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline =>
-            {
-                std::thread::sleep(BUSY_POLL);
-            }
-            connected => {
-                let stream = connected?;
-                let uid = peer_uid(&stream)?;
-                return Ok((stream, uid));
-            }
-        }
-    }
+    let there = SocketAddrUnix::new_abstract_name(name.as_bytes())?;
+    rustix::net::connect(&socket, &there)?;
+    let stream = UnixStream::from(socket);
+    let uid = peer_uid(&stream)?;
+    Ok((stream, uid))
 }
 
 /// A connection to the lab of this name, if it belongs to this user.
 fn connect(name: &str) -> io::Result<UnixStream> {
-    match connect_to(name, Instant::now() + BUSY_LIMIT)? {
+    match connect_to(name, BUSY_LIMIT)? {
         (stream, uid) if uid == effective_uid() => Ok(stream),
         _ => Err(io::ErrorKind::PermissionDenied.into()),
     }
@@ -220,7 +214,11 @@ fn listed() -> io::Result<Vec<String>> {
 pub fn names() -> io::Result<Vec<String>> {
     let mut names = listed()?;
     let deadline = Instant::now() + BUSY_LIMIT;
-    names.retain(|name| connect_to(name, deadline).is_ok_and(|(_, uid)| uid == effective_uid()));
+    names.retain(|name| {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let connected = connect_to(name, left.max(Duration::from_millis(1)));
+        connected.is_ok_and(|(_, uid)| uid == effective_uid())
+    });
     Ok(names)
 }
 

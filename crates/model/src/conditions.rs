@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::Invalid;
-use crate::framing::{Counted, Framing, Transport};
+use crate::framing::{Counted, Framing};
 use crate::host_settings::{HostSetting, SYSCTL};
 use crate::modes::Mode;
 use crate::place::IpVersion;
@@ -54,14 +54,10 @@ impl Conditions {
 
     /// How messages are framed on a path of this MTU, by the bytes that queueing disciplines count.
     pub fn framing(&self, mtu_bytes: u32) -> Framing {
-        let transport = match self.workload.is_datagram() {
-            true => Transport::Udp,
-            false => Transport::Tcp { timestamps: true },
-        };
         Framing {
             ip: self.ip_version(),
             counted: Counted::Queue,
-            ..Framing::new(transport, mtu_bytes)
+            ..Framing::new(self.workload.info().transport, mtu_bytes)
         }
     }
 

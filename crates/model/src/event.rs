@@ -47,6 +47,8 @@ impl Events for Vec<Event> {
 pub enum FailureKind {
     /// An endpoint died, hung, or could not do what was asked.
     Failed,
+    /// A host lacks something that the run asks for: a module of the kernel, a right.
+    HostLacks,
     /// The connection to an agent was lost.
     Lost,
     /// The user stopped the execution.
@@ -207,9 +209,6 @@ pub enum Event {
         kind: FailureKind,
         /// The request, the failure, and the remedy.
         reason: String,
-        /// Whether a host lacks something that the run asks for: a module of the kernel, a right.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        host_lacks: bool,
     },
     /// A run that another program made, as its file reports it.
     RunImported {

@@ -4,16 +4,7 @@ use crate::Invalid;
 use crate::conditions::TCP_TIMESTAMPS;
 use crate::place::IpVersion;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// TCP (RFC 9293), with or without the timestamps of RFC 7323.
-    Tcp {
-        /// True where each segment carries the timestamp option.
-        timestamps: bool,
-    },
-    /// UDP (RFC 768).
-    Udp,
-}
+pub use crate::workload::Transport;
 
 /// The part of a frame that uses up a link's rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +23,8 @@ pub struct Framing {
     /// Version of IP, without options or extension headers.
     pub ip: IpVersion,
     pub transport: Transport,
+    /// Whether each segment of TCP carries the timestamps of RFC 7323.
+    pub timestamps: bool,
     /// True where frames carry an IEEE 802.1Q tag.
     pub vlan: bool,
     /// Maximum size of an IP packet, in bytes.
@@ -81,6 +74,7 @@ impl Framing {
         Framing {
             ip: IpVersion::V4,
             transport,
+            timestamps: true,
             vlan: false,
             mtu_bytes,
             counted: Counted::Wire,
@@ -105,7 +99,7 @@ impl Framing {
     pub fn check_message(&self, size_bytes: u32) -> Result<(), Invalid> {
         self.check()?;
         let most = match self.transport {
-            Transport::Tcp { .. } => 1 << 30,
+            Transport::Tcp => 1 << 30,
             Transport::Udp => self.ip.udp_payload_max(),
         };
         if (1..=most).contains(&size_bytes) {
@@ -161,7 +155,7 @@ impl Framing {
     /// fragments.
     pub fn message(&self, size_bytes: u32) -> OnWire {
         let packets = match self.transport {
-            Transport::Tcp { .. } => {
+            Transport::Tcp => {
                 let header = self.packet_header_bytes();
                 cut(size_bytes, self.full_payload_bytes(), header)
             }
@@ -198,8 +192,8 @@ impl Framing {
     /// `TCP over IPv4 over Ethernet`.
     pub fn name(&self) -> String {
         let transport = match self.transport {
-            Transport::Tcp { timestamps: true } => "TCP",
-            Transport::Tcp { timestamps: false } => "TCP without timestamps",
+            Transport::Tcp if self.timestamps => "TCP",
+            Transport::Tcp => "TCP without timestamps",
             Transport::Udp => "UDP",
         };
         let ip = self.ip.name();
@@ -230,10 +224,8 @@ impl Framing {
         let ip = (ip, self.ip.header_bytes());
         match self.transport {
             Transport::Udp => vec![ip, ("UDP header", UDP)],
-            Transport::Tcp { timestamps: false } => vec![ip, ("TCP header", TCP)],
-            Transport::Tcp { timestamps: true } => {
-                vec![ip, ("TCP header", TCP), ("timestamps", TCP_TIMESTAMPS)]
-            }
+            Transport::Tcp if !self.timestamps => vec![ip, ("TCP header", TCP)],
+            Transport::Tcp => vec![ip, ("TCP header", TCP), ("timestamps", TCP_TIMESTAMPS)],
         }
     }
 }

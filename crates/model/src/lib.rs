@@ -25,7 +25,6 @@ pub mod imported;
 pub mod machine;
 pub mod modes;
 pub mod near;
-pub mod one_host;
 pub mod path_change;
 pub mod ping;
 pub mod place;

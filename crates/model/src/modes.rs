@@ -9,20 +9,22 @@ use serde::{Deserialize, Serialize};
 use crate::record::Role;
 use crate::workload::Workload;
 
-/// One way to hand over or to take messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    #[default]
-    Plain,
-    /// `UDP_SEGMENT`.
-    Gso,
-    Writev,
-    Sendfile,
-    /// `UDP_GRO`.
-    Gro,
-    /// `MSG_TRUNC`.
-    Truncate,
+words! {
+    /// One way to hand over or to take messages.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Mode {
+        #[default]
+        Plain = "plain",
+        /// `UDP_SEGMENT`.
+        Gso = "gso",
+        Writev = "writev",
+        Sendfile = "sendfile",
+        /// `UDP_GRO`.
+        Gro = "gro",
+        /// `MSG_TRUNC`.
+        Truncate = "truncate",
+    }
 }
 
 pub struct Row {
@@ -30,8 +32,6 @@ pub struct Row {
     pub end: Role,
     /// The workloads that have it; empty: all of them.
     pub workloads: &'static [Workload],
-    /// Its word in studies and on the command line.
-    pub name: &'static str,
     pub about: &'static str,
 }
 
@@ -41,14 +41,13 @@ impl Row {
     }
 }
 
-/// A row is: the mode, the endpoint, the workloads that have it, its word, and what it does.
+/// A row is: the mode, the endpoint, the workloads that have it, and what it does.
 macro_rules! modes {
-    ($($mode:ident $end:ident [$($workload:ident)*] $name:literal $about:literal;)*) => {
+    ($($mode:ident $end:ident [$($workload:ident)*] $about:literal;)*) => {
         &[$(Row {
             mode: Mode::$mode,
             end: Role::$end,
             workloads: &[$(Workload::$workload),*],
-            name: $name,
             about: $about,
         }),*]
     };
@@ -56,38 +55,29 @@ macro_rules! modes {
 
 /// The modes of both endpoints. A new one is a row here and a row in the traffic engine's table.
 pub const MODES: &[Row] = modes! {
-    Plain Sender [] "plain" "one send call per message";
-    Plain Receiver [] "plain" "plain receive calls";
-    Gso Sender [UdpStream] "gso" "UDP_SEGMENT: one call hands over up to 128 messages, which the kernel or the card cuts apart";
-    Writev Sender [TcpStream] "writev" "one call sends up to 64 messages";
-    Sendfile Sender [TcpStream] "sendfile" "a message is sent from a file in memory";
-    Gro Receiver [UdpStream] "gro" "UDP_GRO: one call takes the messages that the kernel joined, as many as came together";
-    Truncate Receiver [TcpStream] "truncate" "MSG_TRUNC: the kernel drops the data instead of copying it";
+    Plain Sender [] "one send call per message";
+    Plain Receiver [] "plain receive calls";
+    Gso Sender [UdpStream] "UDP_SEGMENT: one call hands over up to 128 messages, which the kernel or the card cuts apart";
+    Writev Sender [TcpStream] "one call sends up to 64 messages";
+    Sendfile Sender [TcpStream] "a message is sent from a file in memory";
+    Gro Receiver [UdpStream] "UDP_GRO: one call takes the messages that the kernel joined, as many as came together";
+    Truncate Receiver [TcpStream] "MSG_TRUNC: the kernel drops the data instead of copying it";
 };
 
 /// The words of the modes of an endpoint.
 pub fn words(end: Role) -> Vec<&'static str> {
     let own = MODES.iter().filter(|row| row.end == end);
-    own.map(|row| row.name).collect()
+    own.map(|row| row.mode.name()).collect()
 }
 
 impl Mode {
-    pub fn named(end: Role, word: &str) -> Option<Mode> {
-        MODES
-            .iter()
-            .find(|row| row.end == end && row.name == word)
-            .map(|row| row.mode)
+    pub fn of_end(end: Role, word: &str) -> Option<Mode> {
+        let rows = MODES.iter().filter(|row| row.end == end);
+        rows.map(|row| row.mode).find(|mode| mode.name() == word)
     }
 
     pub fn hands_over_several(self) -> bool {
         matches!(self, Mode::Gso | Mode::Writev)
-    }
-
-    pub fn name(self) -> &'static str {
-        MODES
-            .iter()
-            .find(|row| row.mode == self)
-            .map_or("", |row| row.name)
     }
 }
 
@@ -105,11 +95,12 @@ mod tests {
     #[test]
     fn a_mode_has_the_same_word_in_studies_and_records() {
         for row in MODES {
-            assert_eq!(Mode::named(row.end, row.name), Some(row.mode));
-            assert_eq!(row.mode.name(), row.name);
+            let word = row.mode.name();
+            assert_eq!(Mode::of_end(row.end, word), Some(row.mode));
+            assert_eq!(Mode::named(word), Some(row.mode));
             assert_eq!(
                 serde_json::to_string(&row.mode).expect("JSON"),
-                format!("\"{}\"", row.name)
+                format!("\"{word}\"")
             );
         }
     }

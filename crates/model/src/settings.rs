@@ -557,11 +557,11 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 fn send_mode(text: &str) -> Option<Mode> {
-    Mode::named(Role::Sender, text)
+    Mode::of_end(Role::Sender, text)
 }
 
 fn receive_mode(text: &str) -> Option<Mode> {
-    Mode::named(Role::Receiver, text)
+    Mode::of_end(Role::Receiver, text)
 }
 
 /// All flows come to one port.

@@ -85,8 +85,10 @@ pub struct LabSpec {
     /// The host that plays the receiver.
     #[serde(default = "second")]
     pub receiver: String,
-    /// The complete topology; absent in logs of versions that had only presets.
-    pub network: Option<Topology>,
+    /// The complete topology; empty where named hosts are used, and in logs of versions that had
+    /// only presets.
+    #[serde(default)]
+    pub network: Topology,
     /// The running lab of this name has this topology, as it was when the first run was prepared;
     /// absent: the lab is built for the execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,13 +146,13 @@ impl LabSpec {
             napi,
             sender,
             receiver,
-            network: Some(network),
+            network,
             running: None,
         })
     }
 
     /// The path between the endpoints; `None` where an old log does not describe it.
     pub fn path(&self) -> Option<Path<'_>> {
-        self.network.as_ref()?.path(&self.sender, &self.receiver)
+        self.network.path(&self.sender, &self.receiver)
     }
 }

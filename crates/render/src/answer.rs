@@ -1,7 +1,7 @@
 //! The answer of an execution in one sentence, with what limited it and what changes it: for its last screen and the
 //! top of its page.
 
-use bitcost_analysis::caveat::Caveat;
+use bitcost_analysis::caveat::{Caveat, by_weight};
 use bitcost_analysis::cells::{COVERED_FROM, CellSummary, RECEIVE_DEMAND, Status, has};
 use bitcost_analysis::explain::{ExplainedCell, Explanation, Limiter, Warning};
 use bitcost_analysis::findings::Findings;
@@ -163,10 +163,10 @@ fn table(summary: &Summary) -> (Lines, bool) {
 /// other warnings there are.
 fn caveats(findings: &Findings) -> Vec<String> {
     let (summary, warnings) = (&findings.summary, &findings.explanation.warnings);
-    let caveat = |warning: &Warning| Some(Caveat::new(warning.weight, warning.headline.clone()?));
+    let caveat = |warning: &Warning| Some((warning.weight, warning.headline.clone()?));
     let mut caveats: Vec<Caveat> = warnings.iter().filter_map(caveat).take(CAVEATS).collect();
     let others = warnings.len() - caveats.len();
-    caveats.extend(without_cost(summary).map(|words| Caveat::new(ABSENT, words)));
+    caveats.extend(without_cost(summary).map(|words| (ABSENT, words)));
     let planned = summary.runs.len();
     let missing = [
         (summary.excluded.len(), "left out"),
@@ -175,10 +175,10 @@ fn caveats(findings: &Findings) -> Vec<String> {
     let missing = missing.into_iter().filter(|(count, _)| *count > 0);
     let missing = missing.map(|(count, how)| {
         let words = format!("{} of {planned} {how}", counted(count, "run"));
-        Caveat::new(count as f64 / planned.max(1) as f64, words)
+        (count as f64 / planned.max(1) as f64, words)
     });
     caveats.extend(missing);
-    let mut found = Caveat::by_weight(caveats);
+    let mut found = by_weight(caveats);
     if others > 0 {
         let count = counted(others, "warning");
         found.push(format!("{count}; see `bitcost explain`"));
@@ -401,7 +401,7 @@ pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
     } else {
         let confidence = match verdict.limiter().is_unknown() {
             true => String::new(),
-            false => format!(" ({})", verdict.confidence.words()),
+            false => format!(" ({})", verdict.confidence.name()),
         };
         let detail = around(": ", &verdict.chosen.detail, "");
         format!("{}{confidence}{detail}", verdict.limiter())

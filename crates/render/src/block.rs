@@ -4,7 +4,7 @@ use crate::layout::{LABEL, paragraph};
 use crate::lines::Lines;
 use crate::markdown_table::escape;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Block {
     Title(String),
     Heading(String),

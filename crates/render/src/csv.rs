@@ -70,7 +70,10 @@ mod tests {
 
     #[test]
     fn words_cannot_leave_their_field_or_become_a_formula() {
-        let mut table = Table::new(["label, \"quoted\"", "n"]);
+        let mut table = Table {
+            columns: ["label, \"quoted\"", "n"].map(str::to_owned).to_vec(),
+            rows: Vec::new(),
+        };
         table.rows.push(vec![
             Value::from("=HYPERLINK(\"http://x\")"),
             Value::from(-1.5),

@@ -93,6 +93,8 @@ pub fn goodput_blocks(goodput: &Goodput) -> Vec<Block> {
 
 fn curve(goodput: &Goodput) -> Lines {
     let points = goodput.curve();
+    let is_tcp = goodput.framing.transport != Transport::Udp;
+    let coalesced = is_tcp.then(|| rate(goodput.goodput_bps()));
     let row = |point: &Point| {
         let mut row = vec![
             point.message_size_bytes.to_string(),
@@ -100,16 +102,11 @@ fn curve(goodput: &Goodput) -> Lines {
             rate(point.goodput_bps),
             format!("{:.0}", point.packets_per_second),
         ];
-        row.extend(point.coalesced_goodput_bps.map(rate));
+        row.extend(coalesced.clone());
         row
     };
     let mut header = vec!["message, B", "packets", "goodput, separately", "packets/s"];
-    let mut coalesced = points.iter().map(|point| point.coalesced_goodput_bps);
-    header.extend(
-        coalesced
-            .any(|rate| rate.is_some())
-            .then_some("goodput, coalesced"),
-    );
+    header.extend(coalesced.as_ref().map(|_| "goodput, coalesced"));
     Lines::new(header, points.iter().map(row))
 }
 

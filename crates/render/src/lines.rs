@@ -8,7 +8,7 @@ use crate::markdown_table::escape;
 /// The width that a column needs in addition to its words: a space on both sides.
 const PADDING: usize = 2;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lines {
     /// The headings of the columns; the first one names the factor that goes down.
     pub header: Vec<String>,

@@ -111,8 +111,11 @@ pub(crate) fn why_missing(cell: &CellSummary, name: &str) -> String {
 }
 
 /// What follows the description of a method that uses the time of soft interrupts.
-pub(crate) fn softirqs_words(means: SoftirqMeans) -> String {
-    format!("; soft interrupts {}", means.words())
+pub(crate) fn softirqs_words(means: SoftirqMeans) -> &'static str {
+    match means {
+        SoftirqMeans::Timed => "; soft interrupts timed",
+        SoftirqMeans::Ticks => "; soft interrupts by ticks",
+    }
 }
 
 /// The most cells that a sentence names; with more, it gives their number.

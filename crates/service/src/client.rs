@@ -15,7 +15,7 @@ use bitcost_sys::process::wait_ready;
 use bitcost_sys::socket::{TCP_MAXSEG, bind_to_device, set_int};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
+use rustix::net::{SocketAddrAny, SocketFlags, SocketType, socket_with, sockopt};
 use rustls::{AlertDescription, ClientConnection};
 
 use crate::address::HostPort;
@@ -150,10 +150,8 @@ pub(crate) fn answer(service: &mut Secure) -> Result<Vec<u8>, Unreached> {
 fn connect(at: &HostPort, from: &EndpointPlace) -> Result<TcpStream, Unreached> {
     let not = |why: &str, error: &dyn Display| Unreached::Not(format!("{why}: {error}"));
     let to: IpAddr = at.host.parse().map_err(|error| not("no address", &error))?;
-    let family = match to {
-        IpAddr::V4(_) => AddressFamily::INET,
-        IpAddr::V6(_) => AddressFamily::INET6,
-    };
+    let peer = SocketAddr::new(to, at.port);
+    let family = SocketAddrAny::from(peer).address_family();
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let socket = socket.map_err(|error| not("cannot open a socket", &error))?;
     // A kernel that refuses it sends full ones.
@@ -167,7 +165,7 @@ fn connect(at: &HostPort, from: &EndpointPlace) -> Result<TcpStream, Unreached> 
         let why = format!("this host cannot bind to {own}, which must be one of its addresses");
         rustix::net::bind(&socket, &SocketAddr::new(own, 0)).map_err(|error| not(&why, &error))?;
     }
-    let connected = rustix::net::connect(&socket, &SocketAddr::new(to, at.port));
+    let connected = rustix::net::connect(&socket, &peer);
     let why = match connected {
         Ok(()) => return Ok(TcpStream::from(socket)),
         Err(Errno::INPROGRESS) => format!("no answer in {} s", STEP.as_secs()),

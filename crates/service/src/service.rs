@@ -13,7 +13,7 @@ use bitcost_model::confinement::Rules;
 use bitcost_sys::process::wait_ready;
 use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
+use rustix::net::{SocketAddrAny, SocketFlags, SocketType, socket_with, sockopt};
 
 use crate::connection;
 use crate::front::StartFront;
@@ -42,15 +42,9 @@ pub struct Service {
 
 /// A socket at an address which no other program has, or beside the one that `shares` it with its user's processes.
 fn bound(address: SocketAddr, kind: SocketType, shares: bool) -> io::Result<OwnedFd> {
-    let socket = socket_with(
-        match address.is_ipv4() {
-            true => AddressFamily::INET,
-            false => AddressFamily::INET6,
-        },
-        kind,
-        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-        None,
-    )?;
+    let family = SocketAddrAny::from(address).address_family();
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, kind, flags, None)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, true)?;
     }

@@ -45,7 +45,7 @@ impl Single<'_> {
         let lab = match self.lab {
             Some(lab) => lab.clone(),
             None => LabSpec {
-                network: None,
+                network: Default::default(),
                 ..study.lab
             },
         };
@@ -122,14 +122,10 @@ pub(crate) fn write_settings(
 
 /// The lab's table; between named hosts one whose MTU any interface has.
 fn lab_table(lab: Option<&LabSpec>) -> Table {
-    if let Some(LabSpec {
-        topology,
-        network: Some(network),
-        ..
-    }) = lab
-        && Preset::find(topology).is_none()
+    if let Some(lab) = lab
+        && Preset::find(&lab.topology).is_none()
     {
-        return to_table(network);
+        return to_table(&lab.network);
     }
     let (name, mtu_bytes) =
         lab.map_or((USUAL, ANY_MTU_BYTES), |lab| (&lab.topology, lab.mtu_bytes));
@@ -198,7 +194,7 @@ mod tests {
         let parts = |study: &Study| Study {
             text: String::new(),
             lab: LabSpec {
-                network: None,
+                network: Default::default(),
                 ..study.lab.clone()
             },
             factors: Vec::new(),

@@ -55,25 +55,9 @@ pub fn end(child: &mut Child, within: Duration) {
 
 /// Makes this process, and the programs that it starts later, ignore a signal (signal(2)). With `SIGCHLD`, children that end
 /// leave no zombies.
-pub fn ignore(signal: Ignored) {
-    let number = match signal {
-        Ignored::Child => libc::SIGCHLD,
-        Ignored::Interrupt => libc::SIGINT,
-        Ignored::Quit => libc::SIGQUIT,
-    };
-    // SAFETY: SIG_IGN runs no code, and the numbers are of signals that may be ignored.
-    unsafe { libc::signal(number, libc::SIG_IGN) };
-}
-
-/// Signals that [`ignore`] takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ignored {
-    /// A child ended.
-    Child,
-    /// Ctrl-C at the terminal.
-    Interrupt,
-    /// Ctrl-\\ at the terminal.
-    Quit,
+pub fn ignore(signal: Signal) {
+    // SAFETY: SIG_IGN runs no code; for a signal that may not be ignored the call fails.
+    unsafe { libc::signal(signal.as_raw(), libc::SIG_IGN) };
 }
 
 /// Has `top` and `ps` show this process by the name of the program, also where it was started by another path to it,
@@ -189,28 +173,19 @@ pub fn wait_ready(
     }
 }
 
-/// The namespaces that a program is started in.
-#[derive(Debug)]
-pub struct NamespaceEntry {
-    /// The user namespace that owns the network namespace; `None` when it is the caller's own.
-    pub user: Option<OwnedFd>,
-    /// The network namespace.
-    pub net: OwnedFd,
-}
-
-/// Makes `command` start its program inside the namespaces of `entry`, in a separate
+/// Makes `command` start its program inside the network namespace `net`, in a separate
 /// process group (a terminal's Ctrl-C does not reach it), and die with the thread that calls `spawn`.
 ///
-/// The namespaces stay open as long as `command` exists. A namespace that cannot be entered
-/// becomes the error of `spawn`.
-pub fn enter_before_exec(command: &mut Command, entry: NamespaceEntry) {
+/// `user` is the user namespace that owns `net`; `None` when it is the caller's own. Both stay open as long as `command`
+/// exists. A namespace that cannot be entered becomes the error of `spawn`.
+pub fn enter_before_exec(command: &mut Command, user: Option<OwnedFd>, net: OwnedFd) {
     let parent = std::process::id();
     command.process_group(0);
     let prepare = move || {
-        if let Some(user) = &entry.user {
+        if let Some(user) = &user {
             enter(user.as_fd(), Kind::User)?;
         }
-        enter(entry.net.as_fd(), Kind::Net)?;
+        enter(net.as_fd(), Kind::Net)?;
         die_with_parent(parent)
     };
     // SAFETY: between fork and exec the closure makes only the system calls setns, prctl and
@@ -227,13 +202,7 @@ mod tests {
     fn spawn_fails_for_a_namespace_that_cannot_be_entered() {
         let not_a_namespace = std::fs::File::open("/dev/null").unwrap();
         let mut command = Command::new("true");
-        enter_before_exec(
-            &mut command,
-            NamespaceEntry {
-                user: None,
-                net: not_a_namespace.into(),
-            },
-        );
+        enter_before_exec(&mut command, None, not_a_namespace.into());
         assert_eq!(
             command.spawn().unwrap_err().raw_os_error(),
             Some(libc::EINVAL)

@@ -3,7 +3,6 @@
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::net::UnixStream;
 
 use libc::{IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_PACKET, SOL_SOCKET, SOL_UDP};
 
@@ -200,23 +199,4 @@ pub fn bound_device(socket: impl AsFd) -> io::Result<Option<String>> {
         .next()
         .unwrap_or_default();
     Ok((!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned()))
-}
-
-/// A connection to a stream socket of the abstract namespace (unix(7)); connecting does not block.
-///
-/// # Errors
-/// The error of the system call: `WouldBlock` where the listener's backlog is full.
-pub fn connect_abstract(name: &str) -> io::Result<UnixStream> {
-    use rustix::net::{
-        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
-    };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    connect(
-        &socket,
-        &SocketAddrUnix::new_abstract_name(name.as_bytes())?,
-    )?;
-    let stream = UnixStream::from(socket);
-    stream.set_nonblocking(false)?;
-    Ok(stream)
 }

@@ -9,7 +9,7 @@ use std::thread;
 
 use bitcost_sys::namespace::{Kind, enter};
 use bitcost_sys::netlink::{Rtnl, VethPair};
-use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
+use bitcost_sys::process::enter_before_exec;
 
 use crate::process::new_network;
 
@@ -46,7 +46,7 @@ impl Host {
     /// Makes `command` start its program in the host, and die with the thread that spawns it.
     pub fn put(&self, command: &mut Command) {
         let net = self.namespace.try_clone().expect("duplicates");
-        enter_before_exec(command, NamespaceEntry { user: None, net });
+        enter_before_exec(command, None, net);
     }
 }
 

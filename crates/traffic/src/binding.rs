@@ -10,7 +10,7 @@ use bitcost_sys::netlink::devices;
 use bitcost_sys::socket::{self, IP_BIND_ADDRESS_NO_PORT};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt,
+    SocketAddrAny, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt,
 };
 
 use crate::flow::TrafficError;
@@ -18,10 +18,7 @@ use crate::{congestion, options};
 
 /// A socket with the options that must be set before it is bound.
 fn open(address: SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
-    let family = match address {
-        SocketAddr::V4(_) => AddressFamily::INET,
-        SocketAddr::V6(_) => AddressFamily::INET6,
-    };
+    let family = SocketAddrAny::from(address).address_family();
     let is_tcp = !conditions.workload.is_datagram();
     let kind = match is_tcp {
         true => SocketType::STREAM,

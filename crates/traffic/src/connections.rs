@@ -31,7 +31,7 @@ use rustix::net::{RecvFlags, SocketFlags, acceptfrom_with, recv};
 
 use crate::control::{Control, Phase};
 use crate::datagrams::QUIET;
-use crate::flow::{Made, Sent, Traffic, TrafficError};
+use crate::flow::{Made, Traffic, TrafficError};
 use crate::loops::receive_flags;
 use crate::tcp;
 use crate::transactions::{Answer, Exchange, Handling, Requester, transaction_bytes};
@@ -49,7 +49,10 @@ const SPINS: u32 = 1024;
 
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
-fn client(run: &Run, first: TcpStream, peer: SocketAddr) -> Result<Made, TrafficError> {
+fn client(run: &Run, first: TcpStream) -> Result<Made, TrafficError> {
+    let peer = first
+        .peer_addr()
+        .map_err(TrafficError::system("its address"))?;
     let conditions = run.conditions;
     let carries = conditions.workload.has_requests();
     let bytes = if carries {
@@ -97,7 +100,7 @@ impl Traffic for Client {
         connector.end(control)
     }
 
-    fn outcome(&self, _sent: Sent) -> FlowRecord {
+    fn outcome(&self, _sent: [u64; 2]) -> FlowRecord {
         self.requester.outcome()
     }
 }

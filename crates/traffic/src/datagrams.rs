@@ -8,7 +8,6 @@ use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
 use crate::delay_variation::DelayRecorder;
-use crate::flow::Sent;
 use crate::handshake::is_greeting;
 use crate::loops::{is_transient, receiver_delay};
 use crate::sequence::{Arrival, HEADER_BYTES, Tag, Tracker};
@@ -213,21 +212,21 @@ impl Datagrams {
         Ok(())
     }
 
-    /// Loss and order by sequence numbers, given how many messages the sender counted.
-    pub fn sequence(&self, sent: Sent) -> Option<Sequence> {
-        let sent = match (self.tag.is_iperf3(), self.measured_numbers) {
+    /// Loss and order by sequence numbers, given how many messages the sender counted in the window, and in all.
+    pub fn sequence(&self, [measured, total]: [u64; 2]) -> Option<Sequence> {
+        let [measured, total] = match (self.tag.is_iperf3(), self.measured_numbers) {
             // Its datagrams do not say whether they are of the window.
-            (true, numbers) => Sent {
-                measured: numbers.map_or(0, |[first, last]| last - first + 1),
-                total: sent.total.max(self.tracker.next()),
-            },
-            (false, _) => sent,
+            (true, numbers) => [
+                numbers.map_or(0, |[first, last]| last - first + 1),
+                total.max(self.tracker.next()),
+            ],
+            (false, _) => [measured, total],
         };
         let all = self.arrivals[0].plus(&self.arrivals[1]);
         self.is_numbered().then(|| Sequence {
-            measured_sent: sent.measured,
-            measured_lost: sent.measured.saturating_sub(self.unique[1]),
-            total_lost: sent.total.saturating_sub(self.total()),
+            measured_sent: measured,
+            measured_lost: measured.saturating_sub(self.unique[1]),
+            total_lost: total.saturating_sub(self.total()),
             reordered: all.reordered,
             duplicated: all.duplicated,
             late: all.late,
@@ -274,12 +273,7 @@ mod tests {
         control.enter(Phase::Cooldown);
         take(Phase::Measured, 270_001);
         take(Phase::Cooldown, 270_002);
-        let sequence = datagrams
-            .sequence(Sent {
-                measured: 269_999,
-                total: 270_003,
-            })
-            .expect("numbered");
+        let sequence = datagrams.sequence([269_999, 270_003]).expect("numbered");
         let measured = Arrivals {
             reordered: 1,
             duplicated: 1,

@@ -16,7 +16,7 @@ use crate::accept::{Accepting, BACKLOG};
 use crate::control::Control;
 use crate::datagrams::quiet;
 use crate::firewall::to_open_here;
-use crate::flow::{Flow, Made, Ready, Sent, Traffic, TrafficError};
+use crate::flow::{Flow, Made, Ready, Traffic, TrafficError};
 use crate::handshake::{Came, Cookies, FlowId, Token, answer_udp, await_cookie, opening};
 use crate::workload::{Endpoints, Run};
 use crate::{binding, congestion, endpoints, iperf3, options, tcp, udp};
@@ -34,7 +34,7 @@ pub struct Listening {
 enum Socket {
     Tcp(Accepting),
     /// With the flows that were opened and nobody has taken.
-    Udp(UdpSocket, Cookies, Vec<(FlowId, SocketAddr, UdpSocket)>),
+    Udp(UdpSocket, Cookies, Vec<(FlowId, UdpSocket)>),
 }
 
 /// Listens for the flows of parts of one protocol, at this address, for the endpoint that opens them. A service has them at
@@ -138,12 +138,12 @@ impl Listening {
                 })
             }
             Socket::Udp(listener, cookies, opened) => loop {
-                if let Some(at) = opened.iter().position(|(id, ..)| *id == end.id) {
-                    let (_, peer, socket) = opened.swap_remove(at);
-                    return Ok(of_udp((end, Peer::Bitcost, false), &token, socket, peer));
+                if let Some(at) = opened.iter().position(|(id, _)| *id == end.id) {
+                    let (_, socket) = opened.swap_remove(at);
+                    return Ok(of_udp((end, Peer::Bitcost, false), &token, socket));
                 }
                 let (id, peer) = await_cookie(listener, (&token, cookies), only, (deadline, came))?;
-                let is_open = opened.iter().any(|(other, ..)| *other == id);
+                let is_open = opened.iter().any(|(other, _)| *other == id);
                 // The flows of a part come in any order, those of the next part later.
                 if is_open || id.part != end.id.part || id.flow >= end.conditions.flows as u16 {
                     continue;
@@ -152,7 +152,7 @@ impl Listening {
                     Ok(socket) => {
                         let socket = UdpSocket::from(socket);
                         answer_udp(&socket, peer, (id, &token), deadline)?;
-                        opened.push((id, peer, socket));
+                        opened.push((id, socket));
                     }
                     Err(error) => break Err(error),
                 }
@@ -224,7 +224,7 @@ pub fn connect(
             Peer::Bitcost => udp::connect(conditions, peer, &opening, patience)?,
             Peer::Iperf3 => udp::join_iperf3(conditions, peer, patience)?,
         };
-        return of_udp((end, other, false), &token, socket, peer);
+        return of_udp((end, other, false), &token, socket);
     }
     let first = match other {
         Peer::Bitcost => &opening[..],
@@ -240,10 +240,7 @@ pub fn of_iperf3(end: End, socket: OwnedFd, is_wide: bool) -> Result<Ready, Traf
     if !end.conditions.workload.is_datagram() {
         return of_tcp((end, Peer::Iperf3), &token, socket.into(), None);
     }
-    let socket = UdpSocket::from(socket);
-    let address = socket.peer_addr();
-    let address = address.map_err(TrafficError::system("its address"))?;
-    of_udp((end, Peer::Iperf3, is_wide), &token, socket, address)
+    of_udp((end, Peer::Iperf3, is_wide), &token, socket.into())
 }
 
 fn of_tcp(
@@ -271,10 +268,9 @@ fn of_tcp(
         Some(listener) => second(listener)?,
         None => second(&stream)?,
     };
-    let made = match (end.role, stream.peer_addr()) {
-        (Role::Sender, Ok(peer)) => client(&run, stream, peer)?,
-        (Role::Sender, Err(error)) => return Err(TrafficError::system("its address")(error)),
-        (Role::Receiver, _) => server(&run, stream, listener)?,
+    let made = match end.role {
+        Role::Sender => client(&run, stream)?,
+        Role::Receiver => server(&run, stream, listener)?,
     };
     Ok(ready(socket, made, conditions, end.role))
 }
@@ -283,7 +279,6 @@ fn of_udp(
     (end, peer, is_wide): (End, Peer, bool),
     token: &Token,
     socket: UdpSocket,
-    address: SocketAddr,
 ) -> Result<Ready, TrafficError> {
     let conditions = end.conditions;
     let Endpoints::Udp { client, server } = endpoints(conditions.workload) else {
@@ -300,7 +295,7 @@ fn of_udp(
         .map_err(TrafficError::system("SO_RCVTIMEO"))?;
     let handle = second(&socket)?;
     let made = match end.role {
-        Role::Sender => client(&run, socket, address)?,
+        Role::Sender => client(&run, socket)?,
         Role::Receiver => server(&run, socket)?,
     };
     Ok(ready(handle, made, conditions, end.role))
@@ -349,7 +344,7 @@ impl Traffic for Established {
         self.traffic.keeps_new_files()
     }
 
-    fn outcome(&self, sent: Sent) -> FlowRecord {
+    fn outcome(&self, sent: [u64; 2]) -> FlowRecord {
         let connection = self.is_connection.then_some(&self.socket);
         FlowRecord {
             tcp_info: connection.and_then(options::tcp_info),

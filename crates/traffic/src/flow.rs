@@ -70,12 +70,6 @@ pub(crate) struct Made {
     pub traffic: Box<dyn Traffic>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
-    pub measured: u64,
-    pub total: u64,
-}
-
 pub trait Flow: Traffic {
     /// A second handle of the socket, with which another thread can shut it down while a call
     /// blocks.
@@ -96,8 +90,8 @@ pub trait Traffic: Send {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError>;
 
     /// The record after the run without the counts, and without the facts that every socket has, given how many messages the
-    /// sender counted.
-    fn outcome(&self, _sent: Sent) -> FlowRecord {
+    /// sender counted in the window, and in all.
+    fn outcome(&self, _sent: [u64; 2]) -> FlowRecord {
         FlowRecord::default()
     }
 }

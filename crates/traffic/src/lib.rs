@@ -41,7 +41,7 @@ use workload::Endpoints;
 
 pub use control::{Control, Phase};
 pub use establish::{End, Listening, connect, listen, of_iperf3};
-pub use flow::{Flow, Ready, Sent, Traffic, TrafficError};
+pub use flow::{Flow, Ready, Traffic, TrafficError};
 pub use handshake::{FlowId, TOKEN_BYTES, Token, is_greeting, opening};
 pub use options::tcp_info;
 pub use pacing::{narrow_hop, path_mtu_bytes};

@@ -4,20 +4,20 @@
 //! response fit into a segment, and wait in the receive call: blocked, or repeating it (`waiting =
 //! spin`).
 
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 
 use bitcost_model::record::FlowRecord;
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
-use crate::flow::{Made, Sent, Traffic, TrafficError};
+use crate::flow::{Made, Traffic, TrafficError};
 use crate::tcp;
 use crate::transactions::{Exchange, Handling, Requester, transaction_bytes};
 use crate::workload::{Endpoints, Run};
 
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
-fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Made, TrafficError> {
+fn client(run: &Run, stream: TcpStream) -> Result<Made, TrafficError> {
     Ok(Made {
         in_effect: tcp::in_effect(&stream, run.conditions, true),
         traffic: Box::new(Client {
@@ -64,7 +64,7 @@ impl Traffic for Client {
         tcp::close_gracefully(stream).map_err(TrafficError::system("end the connection"))
     }
 
-    fn outcome(&self, _sent: Sent) -> FlowRecord {
+    fn outcome(&self, _sent: [u64; 2]) -> FlowRecord {
         self.requester.outcome()
     }
 }

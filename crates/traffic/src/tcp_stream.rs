@@ -17,7 +17,7 @@ use crate::tcp;
 use crate::workload::{Endpoints, Run};
 
 pub const WORKLOAD: Endpoints = Endpoints::Tcp {
-    client: |run, stream, _| client(run, stream),
+    client,
     server: |run, stream, _| receiver(run, stream),
 };
 

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::control::{Control, Phase};
-use crate::flow::{Made, Sent, Traffic, TrafficError};
+use crate::flow::{Made, Traffic, TrafficError};
 use crate::handshake::Token;
 use crate::loops::{is_transient, note_failed, receive_flags};
 use crate::options;
@@ -96,7 +96,10 @@ impl Numbering {
 
 pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
 
-fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Made, TrafficError> {
+fn client(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
+    let peer = socket
+        .peer_addr()
+        .map_err(TrafficError::system("its address"))?;
     socket
         .set_read_timeout(Some(REQUEST_TIMEOUT))
         .map_err(TrafficError::system("SO_RCVTIMEO"))?;
@@ -223,7 +226,7 @@ impl Traffic for Asking {
         requester.ask(control, |phase| client.transact(phase, control))
     }
 
-    fn outcome(&self, _sent: Sent) -> FlowRecord {
+    fn outcome(&self, _sent: [u64; 2]) -> FlowRecord {
         self.requester.outcome()
     }
 }

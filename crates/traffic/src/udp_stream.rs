@@ -18,10 +18,7 @@ use crate::pacing;
 use crate::syscalls::{errno, receive};
 use crate::workload::{Endpoints, Run};
 
-pub const WORKLOAD: Endpoints = Endpoints::Udp {
-    client: |run, socket, _| client(run, socket),
-    server,
-};
+pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
 
 fn client(run: &Run, socket: UdpSocket) -> Result<Made, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);

@@ -1,6 +1,6 @@
 //! The description of one workload: its endpoints.
 
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::Peer;
@@ -9,8 +9,8 @@ use crate::flow::{Made, TrafficError};
 use crate::handshake::Token;
 
 /// Functions that make the flow of an endpoint from a socket whose two sides have exchanged the
-/// run's token. A client, which sends, is given the other's address; a TCP server its listening socket where its workload makes
-/// more connections and it is the end that listens. A new workload is a file with these, and its line in the table of all.
+/// run's token. A client sends; a TCP server is given its listening socket where its workload makes more connections and it is
+/// the end that listens. A new workload is a file with these, and its line in the table of all.
 #[derive(Clone, Copy)]
 pub enum Endpoints {
     Tcp {
@@ -18,8 +18,8 @@ pub enum Endpoints {
         server: TcpServer,
     },
     Udp {
-        client: UdpClient,
-        server: UdpServer,
+        client: UdpEnd,
+        server: UdpEnd,
     },
 }
 
@@ -32,7 +32,6 @@ pub struct Run<'a> {
     pub is_wide: bool,
 }
 
-pub type TcpClient = fn(&Run, TcpStream, SocketAddr) -> Result<Made, TrafficError>;
+pub type TcpClient = fn(&Run, TcpStream) -> Result<Made, TrafficError>;
 pub type TcpServer = fn(&Run, TcpStream, Option<TcpListener>) -> Result<Made, TrafficError>;
-pub type UdpClient = fn(&Run, UdpSocket, SocketAddr) -> Result<Made, TrafficError>;
-pub type UdpServer = fn(&Run, UdpSocket) -> Result<Made, TrafficError>;
+pub type UdpEnd = fn(&Run, UdpSocket) -> Result<Made, TrafficError>;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
-use bitcost_analysis::explain::{Packet, PacketCost, Signals, Verdict, explain_run};
+use bitcost_analysis::explain::{Packet, PacketCost, Signals, Verdict};
 use bitcost_analysis::metrics::{Figures, RunView};
 use bitcost_analysis::statistics::LineFit;
 use bitcost_model::conditions::Conditions;
@@ -127,7 +127,7 @@ impl Trial {
         let line = before.or_else(|| own.clone().next());
         let both = self.packet().zip(line);
         let cost = both.and_then(|(packet, (_, line))| PacketCost::of(packet, line));
-        explain_run(&self.view(), cost)
+        self.signals().verdict(cost)
     }
 
     pub fn signals(&self) -> Signals {

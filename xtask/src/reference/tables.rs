@@ -105,7 +105,7 @@ pub fn workloads() -> String {
         text += &format!(
             "| {} | `{}` | {workloads} | {} |\n",
             row.end.name(),
-            row.name,
+            row.mode.name(),
             cell(row.about)
         );
     }

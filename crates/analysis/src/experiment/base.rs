@@ -39,7 +39,7 @@ const COST_MS: [u32; 2] = [6, 60];
 pub(super) const LONG_MS: [u32; 2] = [20, 80];
 
 /// The test that an experiment changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Base {
     pub conditions: Conditions,
     /// What a run of it had of each resource.
@@ -162,17 +162,13 @@ impl Base {
     pub fn searched(conditions: &Conditions, lab: Option<LabSpec>) -> Base {
         Base {
             conditions: conditions.clone(),
-            load: Load::default(),
-            rate: 0.0,
             lab,
-            named: None,
-            next: Vec::new(),
             goal: Some(conditions.search_for),
-            ends: Vec::new(),
             trial_ms: Some(match conditions.search_for {
                 Goal::Rate => RATE_MS,
                 Goal::Cost => COST_MS,
             }),
+            ..Base::default()
         }
     }
 

@@ -36,30 +36,6 @@ pub struct Offers {
 pub type Possible<'a> = &'a dyn Fn(&How) -> Result<(), Invalid>;
 
 impl Offers {
-    /// Adds what a row offers, unless its label is among those `done`.
-    fn add(
-        &mut self,
-        row: &'static Row,
-        offer: Offer,
-        (base, done): (&Base, &[String]),
-        possible: Possible,
-    ) {
-        let (how, refused) = match offer {
-            Ok(how) => (how, None),
-            Err(cannot) => (cannot.0, Some(cannot.1)),
-        };
-        let needs_root = how.place.is_some() && !base.is_root();
-        let refused = refused.or_else(|| match needs_root {
-            true => Some("it needs root at both hosts".to_owned()),
-            false => possible(&how).err().map(|why| why.to_string()),
-        });
-        match refused {
-            _ if done.contains(&how.label) => {}
-            Some(why) => self.untried.push(how.untried(why)),
-            None => self.changes.push(Change { row, how }),
-        }
-    }
-
     /// What was taken, or refused.
     pub fn labels(&self) -> impl Iterator<Item = String> {
         let tried = self.changes.iter().map(|change| change.how.label.clone());
@@ -117,7 +93,20 @@ pub(super) fn of_stage(
         let is_cheaper = row.relaxes() && is_of_cost(row) && row.name != WAITING;
         if !(is_paced || is_cheaper && !needs_cpu) {
             for offer in of_sizes(row, row.offers(base)) {
-                offers.add(row, offer, (base, done), possible);
+                let (how, refused) = match offer {
+                    Ok(how) => (how, None),
+                    Err(cannot) => (cannot.0, Some(cannot.1)),
+                };
+                let needs_root = how.place.is_some() && !base.is_root();
+                let refused = refused.or_else(|| match needs_root {
+                    true => Some("it needs root at both hosts".to_owned()),
+                    false => possible(&how).err().map(|why| why.to_string()),
+                });
+                match refused {
+                    _ if done.contains(&how.label) => {}
+                    Some(why) => offers.untried.push(how.untried(why)),
+                    None => offers.changes.push(Change { row, how }),
+                }
             }
         }
     }

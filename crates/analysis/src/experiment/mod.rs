@@ -6,13 +6,15 @@
 mod apply;
 mod base;
 mod black_hole;
-mod buffer;
+mod buffers;
+mod calls;
 mod change;
 mod choose;
+mod hosts;
 mod judge;
 mod ladder;
+mod path;
 mod proving;
-mod relax;
 mod remedies;
 mod round;
 mod search;

@@ -6,11 +6,11 @@ use std::time::Duration;
 use bitcost_model::search::Goal;
 
 use super::base::{Base, LONG_MS, RATE_MS};
+use super::calls::{NO_USE, levels};
 use super::change::{Change, How, Kind, Row, with};
 use super::judge::{WORTH, figure};
 use super::ladder::Ladder;
 use super::proving::End;
-use super::relax::calls::{NO_USE, levels};
 use super::round::{Round, UNCHANGED};
 use crate::explain::Tried;
 

@@ -2,8 +2,7 @@
 
 use super::base::Base;
 use super::change::{CONGESTION, FLOWS, Kind, LARGER_RECEIVE, LARGER_SEND, Offer, Row, WAITING};
-use super::relax::{buffers, calls, hosts, path};
-use super::tighten;
+use super::{buffers, calls, hosts, path, tighten};
 
 /// Limiters that less CPU time for a KiB relaxes.
 const CPU: &[&str] = &[

@@ -4,7 +4,7 @@ use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::record::Role;
 
 use super::base::{Base, Side};
-use super::buffer::{Buffer, RECEIVE, SEND};
+use super::buffers::{Buffer, RECEIVE, SEND};
 use super::change::{
     Kind, PATH_RATE, RECEIVER_CPU, REQUESTED_RATE, Resource, Row, SEGMENTS, SENDER_CPU, Setting,
 };

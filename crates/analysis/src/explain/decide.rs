@@ -8,7 +8,6 @@ use crate::explain::limiter::{Candidate, Confidence, Limiter, Verdict};
 use crate::explain::limiters::{STEADY, UNKNOWN, suspects};
 use crate::explain::others::Others;
 use crate::explain::signals::Signals;
-use crate::metrics::RunView;
 
 /// Least number of intervals between samples, and their least length in seconds.
 const INTERVALS_MIN: usize = 8;
@@ -21,11 +20,6 @@ const NEAR: f64 = 0.25;
 /// The share of the time of its CPUs that an end must have lost to other programs for a verdict to say so.
 const LOST: f64 = 0.1;
 
-/// What limited a run; `cost` is what a packet of the run's size costs where that is known.
-pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Verdict {
-    Signals::of(run).verdict(cost)
-}
-
 impl Signals {
     /// Whether nothing arrived, and it shows what was lost.
     pub(super) fn shows_why_nothing_came(&self) -> bool {
@@ -33,8 +27,8 @@ impl Signals {
         lost_all || self.packets.unheard.is_some()
     }
 
-    /// What limited the run, as in [`explain_run`].
-    pub(super) fn verdict(&self, cost: Option<PacketCost>) -> Verdict {
+    /// What limited the run; `cost` is what a packet of the run's size costs where that is known.
+    pub fn verdict(&self, cost: Option<PacketCost>) -> Verdict {
         let signals = Signals {
             cost,
             ..self.clone()

@@ -66,7 +66,6 @@ pub(crate) fn explanation(summary: &Summary) -> Explanation {
     };
     let explained: Vec<ExplainedCell> = cells.iter().enumerate().map(explained).collect();
     let warnings = warnings(&Study {
-        cells,
         runs: &runs,
         explained: &explained,
     });

@@ -29,8 +29,6 @@ pub struct Foreign {
     pub connections: usize,
     /// Less than a segment waits to be sent, and the congestion window has room.
     pub spare: Option<f64>,
-    /// Data are under way (tcpi_busy_time).
-    pub under_way: Option<f64>,
     /// Packets wait in the host's queueing discipline, of another kind than that of paced connections (fq).
     pub queued: Option<f64>,
     /// Less than a segment waits to be sent, while earlier data are not acknowledged, and while none are under way.
@@ -197,10 +195,7 @@ impl Foreign {
         let written = written.or_else(|| ratio(bytes, count(|info| info.data_segs_out)));
         let pairs = own.samples().zip(own.samples().skip(1));
         let begins: f64 = pairs.map(begin_again).sum();
-        let busy_us = |edges: &Edges| edges.tcp_64(|info| info.busy_time_us);
-        let busy_us = own.edges().and_then(busy_us);
         Foreign {
-            under_way: ratio(busy_us.map(|us| us / 1e6), Some(all_s)),
             dips: dips(own, self.connections),
             window_use: own.tcp(used),
             queueing: own.tcp(queueing),

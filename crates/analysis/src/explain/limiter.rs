@@ -69,14 +69,13 @@ impl LimiterRow {
     pub(super) fn suspect(&'static self, strength: f64, evidence: Vec<Evidence>) -> Candidate {
         Candidate {
             strength,
-            explains_change: false,
             ..Candidate::named(self.limiter(), evidence)
         }
     }
 
-    /// The same with one piece of evidence, as a reason for a rate that changes.
+    /// The same with one piece of evidence.
     pub(super) fn shown(&'static self, strength: f64, evidence: Evidence) -> Candidate {
-        self.suspect(strength, vec![evidence]).of_change()
+        self.suspect(strength, vec![evidence])
     }
 }
 
@@ -165,7 +164,7 @@ impl Evidence {
 }
 
 bitcost_model::words! {
-    /// How sure a verdict is.
+    /// How sure a verdict is, in the words for people; JSON has `proved` for the last.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Confidence {
@@ -175,17 +174,7 @@ bitcost_model::words! {
         Likely = "likely",
         /// The throughput followed the limiter's resource when that was changed
         /// ([`crate::explain::Proof`]).
-        Proved = "proved",
-    }
-}
-
-impl Confidence {
-    /// `likely`, or `proved by experiment`.
-    pub fn words(self) -> &'static str {
-        match self {
-            Confidence::Proved => "proved by experiment",
-            other => other.name(),
-        }
+        Proved = "proved by experiment",
     }
 }
 
@@ -246,10 +235,10 @@ impl Candidate {
         Candidate { remedy, ..self }
     }
 
-    /// The same where it is a reason for a rate that changes.
-    pub(super) fn of_change(self) -> Candidate {
+    /// The same where it holds a rate, and explains none that changes.
+    pub(super) fn of_steady(self) -> Candidate {
         Candidate {
-            explains_change: true,
+            explains_change: false,
             ..self
         }
     }

@@ -30,7 +30,7 @@ pub use behind::Behind;
 pub use cards::{CardSignals, ReceiveCpu};
 pub use cells::{ExplainedCell, ExplainedRun};
 pub use cost::{Packet, PacketCost, packet_line};
-pub use decide::{decide, explain_run};
+pub use decide::decide;
 pub use execution::Explanation;
 pub(crate) use execution::explanation;
 pub use foreign::Foreign;

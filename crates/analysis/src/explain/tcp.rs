@@ -120,12 +120,9 @@ pub struct Tcp {
 impl Tcp {
     /// Those of requests, which fill no window.
     pub(super) fn of_requests(series: &Series) -> Tcp {
-        let of = |value: fn(&TcpInfo) -> Option<f64>| {
-            series.mean(|sample| over_connections(sample, value))
-        };
         Tcp {
-            rtt_ms: of(rtt_ms),
-            queueing: of(queueing),
+            rtt_ms: series.tcp(rtt_ms),
+            queueing: series.tcp(queueing),
             ..Tcp::default()
         }
     }
@@ -139,29 +136,27 @@ impl Tcp {
         let busy_us = us(|info| info.busy_time_us);
         let retransmits = count(|info| info.total_retrans);
         let segments = count(|info| info.data_segs_out).filter(|segments| *segments > 0.0);
-        let of = |value: fn(&TcpInfo) -> Option<f64>| {
-            series.mean(|sample| over_connections(sample, value))
-        };
         let socket = |value: fn(&TcpInfo, f64, f64) -> Option<f64>| {
             series.mean(|sample| over_sockets(sample, value))
         };
         let last = edges.and_then(|edges| edges.last.tcp_info.as_ref());
         // A connection begins with a pacing rate far above what it finds.
-        let paced = series
-            .samples()
-            .filter_map(|sample| over_connections(sample, pacing_bps));
+        let paced = series.samples().filter_map(|sample| {
+            let rates = sample.connections().iter().map(pacing_bps);
+            mean(&rates.collect::<Option<Vec<f64>>>()?)
+        });
         let paced: Vec<f64> = paced.collect();
         let connections = series.samples().next().map(|one| one.connections().len());
         let connections = connections.unwrap_or(0).max(1) as f64;
         Tcp {
             rwnd_limited: ratio(us(|info| info.rwnd_limited_us), busy_us),
             sndbuf_limited: ratio(us(|info| info.sndbuf_limited_us), busy_us),
-            cwnd_use: of(|info| {
+            cwnd_use: series.tcp(|info| {
                 // It is cut while segments are in flight.
                 let used = f64::from(info.unacked_segments?) / positive(info.snd_cwnd_segments)?;
                 Some(used.min(1.0))
             }),
-            cwnd_segments: of(|info| positive(info.snd_cwnd_segments)),
+            cwnd_segments: series.tcp(|info| positive(info.snd_cwnd_segments)),
             unsent: socket(|info, queue, _| Some(f64::from(info.notsent_bytes?) / queue)),
             buffer_use: socket(|_, queue, buffer| Some(queue / buffer)),
             window: kept(run, last.and_then(|info| info.window_scaling)),
@@ -174,15 +169,15 @@ impl Tcp {
                 count(|info| info.delivered_ce),
                 count(|info| info.delivered),
             ),
-            recovering: of(|info| Some(f64::from(u8::from(info.ca_state? >= RECOVERY)))),
+            recovering: series.tcp(|info| Some(f64::from(u8::from(info.ca_state? >= RECOVERY)))),
             halves: control.is_some_and(|control| !control.starts_with("bbr")),
             answers_marks_by_half: matches!(control, Some("reno" | "cubic")),
             retransmitted: ratio(retransmits, segments),
             retransmits,
             sent_again: last.and_then(|info| info.total_retrans.map(f64::from)),
             segments,
-            rtt_ms: of(rtt_ms),
-            queueing: of(queueing),
+            rtt_ms: series.tcp(rtt_ms),
+            queueing: series.tcp(queueing),
             pacing_use: median(&paced)
                 .zip(goodput_bps)
                 .map(|(pacing, goodput)| pacing * connections / goodput),
@@ -209,11 +204,6 @@ fn positive(value: Option<u32>) -> Option<f64> {
 fn pacing_bps(info: &TcpInfo) -> Option<f64> {
     let rate = info.pacing_rate_bytes_per_second;
     Some(8.0 * rate.filter(|rate| *rate < u64::MAX)? as f64)
-}
-
-fn over_connections(sample: &Sample, value: fn(&TcpInfo) -> Option<f64>) -> Option<f64> {
-    let values: Option<Vec<f64>> = sample.connections().iter().map(value).collect();
-    mean(&values?)
 }
 
 /// Mean over the connections of a value computed from `TCP_INFO`, the bytes in the send queue and

@@ -1,6 +1,5 @@
 //! Warnings about the result of a study: one sentence each, with the remedy.
 
-use bitcost_model::study::Cell;
 use bitcost_stats::{gap, median};
 use serde::Serialize;
 
@@ -33,7 +32,6 @@ pub struct Warning {
 }
 
 pub(super) struct Study<'a> {
-    pub cells: &'a [Cell],
     /// The runs of each cell in the order of execution.
     pub runs: &'a [Vec<(&'a RunRow, &'a Kept)>],
     /// The cells with the figures of their runs.
@@ -44,13 +42,14 @@ impl Study<'_> {
     /// Names of cells; none where it is all of them.
     fn names(&self, cells: &[usize]) -> Vec<String> {
         let names = cells.iter().map(|cell| self.explained[*cell].name.clone());
-        names.filter(|_| cells.len() < self.cells.len()).collect()
+        let all = self.explained.len();
+        names.filter(|_| cells.len() < all).collect()
     }
 }
 
 /// Every warning, the one that can change the answer most first.
 pub(super) fn warnings(study: &Study) -> Vec<Warning> {
-    let cells = 0..study.cells.len();
+    let cells = 0..study.explained.len();
     let groups = cells.filter_map(|cell| two_groups(study, cell));
     let all = groups.chain(foreign_load(study));
     let mut all: Vec<Warning> = all.chain(limited_by_wire(study)).collect();
@@ -99,7 +98,7 @@ fn of_runs(
         let runs = study.runs[cell].iter();
         runs.filter(|(row, kept)| is_true(row, kept)).count()
     };
-    let cells = 0..study.cells.len();
+    let cells = 0..study.explained.len();
     let cells: Vec<usize> = cells.filter(|cell| of_cell(*cell) > 0).collect();
     let count: usize = cells.iter().map(|cell| of_cell(*cell)).sum();
     let of_cells: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();

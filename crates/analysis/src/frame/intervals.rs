@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bitcost_model::event::{Event, Events};
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use serde_json::Value;
 
 use super::table::{Head, Table};
+use crate::cells::RunRow;
 use crate::findings::Findings;
 use crate::metrics::{Edges, cpu, is_of_first_part};
 
@@ -101,32 +101,17 @@ fn of_end(end: &EndpointRecord, is_by_second: bool) -> Vec<Stretch> {
     }
 }
 
-/// The stretches of each run that has a result, by run; if a run was tried more than once, those of
-/// its last try. `wanted` chooses runs; by second, stretches begin with the first sample of each.
+/// The stretches of each wanted run that has a result, by run; by second, they begin with the first
+/// sample of each.
 pub fn stretches(
-    events: &dyn Events,
+    execution: &Findings,
     is_by_second: bool,
-    wanted: impl Fn(u32) -> bool,
+    wanted: impl Fn(&RunRow) -> bool,
 ) -> BTreeMap<u32, Vec<Stretch>> {
     let mut found = BTreeMap::new();
-    events.each(&wanted, &mut |_, event| match event {
-        Event::RunEnded {
-            run,
-            sender,
-            receiver,
-            ..
-        } => {
-            found.insert(
-                *run,
-                [sender, receiver]
-                    .map(|end| of_end(end, is_by_second))
-                    .concat(),
-            );
-        }
-        Event::RunBegan { run, .. } => {
-            found.remove(run);
-        }
-        _ => {}
+    execution.each_run(wanted, &mut |row, _, run| {
+        let ends = run.ends().map(|end| of_end(end, is_by_second));
+        found.insert(row.run, ends.concat());
     });
     found
 }
@@ -137,17 +122,17 @@ const PLACE: [&str; 4] = ["status", "end", "begin_s", "end_s"];
 /// last the busy time of each CPU as `cpuN_busy_pct`.
 pub fn intervals_table(executions: &[Findings], is_by_second: bool) -> Table {
     let head = Head::of(executions, |name| PLACE.contains(&name) || is_figure(name));
-    let of = |of: &Findings| stretches(&*of.events, is_by_second, |_| true);
+    let of = |of: &Findings| stretches(of, is_by_second, |_| true);
     let all: Vec<BTreeMap<u32, Vec<Stretch>>> = executions.iter().map(of).collect();
     let stretches: Vec<&Stretch> = all.iter().flat_map(BTreeMap::values).flatten().collect();
     let (figures, cpus) = present(&stretches);
     let names = head.columns().chain(PLACE.map(str::to_owned));
     let busy = cpus.iter().map(|cpu| format!("cpu{cpu}_busy_pct"));
-    let mut table = Table::new(
-        names
-            .chain(figures.iter().map(|name| (*name).to_owned()))
-            .chain(busy),
-    );
+    let named = figures.iter().map(|name| (*name).to_owned());
+    let mut table = Table {
+        columns: names.chain(named).chain(busy).collect(),
+        rows: Vec::new(),
+    };
     for (execution, found) in executions.iter().zip(&all) {
         for (run, stretches) in found {
             let Some(run) = execution.row(*run) else {

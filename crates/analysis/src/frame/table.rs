@@ -16,15 +16,6 @@ pub struct Table {
     pub rows: Vec<Vec<Value>>,
 }
 
-impl Table {
-    pub fn new<T: Into<String>>(columns: impl IntoIterator<Item = T>) -> Table {
-        Table {
-            columns: columns.into_iter().map(Into::into).collect(),
-            rows: Vec::new(),
-        }
-    }
-}
-
 /// The columns that identify a run: execution, study, run, block, cell, and a column for each factor of all executions,
 /// in the order of their first appearance.
 pub(super) struct Head {

@@ -6,7 +6,7 @@ use bitcost_model::record::{Role, TcpInfo};
 use bitcost_model::units::{counted, show_duration};
 
 use super::in_effect::PartsInEffect;
-use crate::caveat::Caveat;
+use crate::caveat::{Caveat, by_weight};
 use crate::metrics::{
     RunView, Weak, disturbance, emulator_trouble, far_share, in_fragments, marks, outages,
     protocols_grown,
@@ -25,7 +25,7 @@ const ASIDE: f64 = 0.01;
 /// most first.
 pub fn caveats_of(run: &RunView) -> Vec<String> {
     let parts = PartsInEffect::of(run);
-    let weighing = |weight| move |words| Caveat::new(weight, words);
+    let weighing = |weight: f64| move |words: String| (weight, words);
     let mut found: Vec<Caveat> = of_iperf3(run).map(weighing(ASIDE)).into_iter().collect();
     found.extend(of_program(run).into_iter().map(weighing(ASIDE)));
     found.extend(interruption(run).map(weighing(1.0)));
@@ -36,7 +36,7 @@ pub fn caveats_of(run: &RunView) -> Vec<String> {
     found.extend(settings.map(weighing(NOT_IN_EFFECT)));
     found.extend(far_from_card(run).map(weighing(WEAK)));
     let load = disturbance(run);
-    found.extend(load.map(|load| Caveat::new(load.pct() / 100.0, load.to_string())));
+    found.extend(load.map(|load| (load.pct() / 100.0, load.to_string())));
     let emulator = emulator_trouble(run).map(|trouble| trouble.to_string());
     found.extend(emulator.map(weighing(1.0)));
     let marks = marks(run);
@@ -55,7 +55,7 @@ pub fn caveats_of(run: &RunView) -> Vec<String> {
     found.extend(weak.map(weighing(WEAK)));
     let aside = [&*parts.notes, &parts.undelivered].concat();
     found.extend(aside.into_iter().map(weighing(ASIDE)));
-    Caveat::by_weight(found)
+    by_weight(found)
 }
 
 /// `interrupted after 5.2 s of 14 s: no data moved for 10 s`; absent for a run that took its time.

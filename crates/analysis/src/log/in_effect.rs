@@ -1,6 +1,6 @@
 //! Settings that were requested of the endpoints of a run and are not in effect.
 
-use crate::metrics::{RunView, parts};
+use crate::metrics::{RunView, actual, parts};
 use bitcost_model::protocol::DRAIN_MAX;
 use bitcost_model::record::{
     CACHED_METRICS, EndpointRecord, InEffect, NO_CACHED_METRICS, OffloadsInEffect,
@@ -76,10 +76,7 @@ fn began_with_cached(end: &EndpointRecord) -> bool {
     if rtt_us.is_some_and(|rtt_us| rtt_us < SHORT_RTT_US) {
         return false;
     }
-    let mut entries = end.in_effect.iter();
-    let entry = entries.find(|entry| entry.name == CACHED_METRICS);
-    let cached = entry.and_then(|entry| entry.actual.as_deref());
-    cached.is_some_and(|cached| cached != NO_CACHED_METRICS)
+    actual(end, CACHED_METRICS).is_some_and(|cached| cached != NO_CACHED_METRICS)
 }
 
 /// `mss_bytes requested 1024, in effect 1012` for each setting of an endpoint that differs from the

@@ -303,23 +303,17 @@ impl Log {
 
 /// The row of a run that failed or was stopped.
 fn failed_row(event: &Event) -> RunRow {
-    let Event::RunFailed {
-        kind,
-        reason,
-        host_lacks,
-        ..
-    } = event
-    else {
+    let Event::RunFailed { kind, reason, .. } = event else {
         return RunRow::default();
     };
     RunRow {
         status: match kind {
-            FailureKind::Failed => Status::Failed,
+            FailureKind::Failed | FailureKind::HostLacks => Status::Failed,
             FailureKind::Lost => Status::Lost,
             FailureKind::Interrupted => Status::Interrupted,
         },
         reason: Some(harmless(reason)),
-        host_lacks: *host_lacks,
+        host_lacks: *kind == FailureKind::HostLacks,
         ..RunRow::default()
     }
 }

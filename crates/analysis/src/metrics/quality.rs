@@ -42,17 +42,20 @@ impl Weak {
 
 /// Every reason that makes the CPU time attributed to an endpoint weak.
 pub fn marks(run: &RunView) -> Vec<(Weak, Role)> {
-    let method = attribute(run).ok().map(|attribution| attribution.method);
+    let attribution = attribute(run).ok();
+    let method = attribution.map(|attribution| attribution.method);
     // A host's load before the block weakens CPU time only if that time includes it: not where the load is subtracted, or
     // where no attributed share has a part of it.
     let by_ticks = method == Some(Method::SoftirqTicks);
     let by_hosts = matches!(method, Some(Method::Hosts | Method::HostsAboveIdle));
+    let of_ticks = attribution.filter(|of| of.softirqs == Some(SoftirqMeans::Ticks));
+    let ticks_pct = |role| Some(100.0 * of_ticks?.end(role)?.relative_standard_error?);
     let of_end = |role: Role| {
         let before = by_ticks && before_pct(run, role) > Some(BUSY_BEFORE_PCT);
         let clock = by_hosts && clock_pct(run, role) > Some(COARSE_PCT);
         let all = [
             (Weak::BusyBefore, before),
-            (Weak::FewTicks, ticks_pct(run, role) > Some(COARSE_PCT)),
+            (Weak::FewTicks, ticks_pct(role) > Some(COARSE_PCT)),
             (Weak::CoarseClock, clock),
         ];
         let holding = all.into_iter().filter(|(_, holds)| *holds);
@@ -64,14 +67,6 @@ pub fn marks(run: &RunView) -> Vec<(Weak, Role)> {
 fn before_pct(run: &RunView, role: Role) -> Option<f64> {
     let count = cpu::cpus(run.end(role))?.len() as f64;
     Some(100.0 * cpu::idle_cpus(run.end(role), |_| true)? / count)
-}
-
-fn ticks_pct(run: &RunView, role: Role) -> Option<f64> {
-    let attribution = attribute(run).ok()?;
-    if attribution.softirqs != Some(SoftirqMeans::Ticks) {
-        return None;
-    }
-    Some(100.0 * attribution.end(role)?.relative_standard_error?)
 }
 
 /// Standard error of the host's busy time above idle, or of all of it if the idle host was not

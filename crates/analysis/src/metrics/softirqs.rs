@@ -2,11 +2,11 @@
 //! kind × the mean of those that were timed.
 
 use bitcost_model::counters::SoftirqTime;
-use bitcost_model::record::{InEffect, SOFTIRQ_TIME, SOFTIRQS_TIMED};
+use bitcost_model::record::{SOFTIRQ_TIME, SOFTIRQS_TIMED};
 use bitcost_model::soft_interrupts::{self, spans};
 
 use crate::metrics::edges::Edges;
-use crate::metrics::view::RunView;
+use crate::metrics::view::{RunView, actual};
 
 bitcost_model::words! {
     /// By which means the time of soft interrupts is known.
@@ -16,15 +16,6 @@ bitcost_model::words! {
         Timed = "timed",
         /// By the share of ticks that hit one.
         Ticks = "ticks",
-    }
-}
-
-impl SoftirqMeans {
-    pub fn words(self) -> &'static str {
-        match self {
-            SoftirqMeans::Timed => "timed",
-            SoftirqMeans::Ticks => "by ticks",
-        }
     }
 }
 
@@ -50,9 +41,8 @@ pub(crate) fn timed(
 
 /// Why an endpoint that was to time soft interrupts did not.
 pub(crate) fn why_untimed<'a>(run: &RunView<'a>) -> Option<&'a str> {
-    let mut entries = run.sender.in_effect.iter().chain(&run.receiver.in_effect);
-    let is_means = |entry: &&InEffect| entry.name == SOFTIRQ_TIME;
-    let said = entries.find(is_means)?.actual.as_deref()?;
+    let mut ends = run.ends().into_iter();
+    let said = ends.find_map(|end| actual(end, SOFTIRQ_TIME))?;
     Some(match said {
         SOFTIRQS_TIMED => "ticks, because too few were timed in this window",
         reason => reason,

@@ -20,7 +20,7 @@ pub struct Bdp {
 
 impl Bdp {
     fn framing(&self) -> Framing {
-        Framing::new(Transport::Tcp { timestamps: true }, self.mtu_bytes)
+        Framing::new(Transport::Tcp, self.mtu_bytes)
     }
 
     pub fn check(&self) -> Result<(), Invalid> {

@@ -28,8 +28,6 @@ pub struct Point {
     pub goodput_bps: f64,
     /// Packets per second if each message travels alone.
     pub packets_per_second: f64,
-    /// User data per second if messages share full segments, in bit/s; TCP only.
-    pub coalesced_goodput_bps: Option<f64>,
     /// The IP packets of a datagram that does not fit into one.
     pub fragments: Vec<Fragments>,
 }
@@ -58,8 +56,6 @@ impl Goodput {
             alone,
             goodput_bps: messages_per_second * 8.0 * f64::from(message_size_bytes),
             packets_per_second: messages_per_second * alone.packets as f64,
-            coalesced_goodput_bps: (self.framing.transport != Transport::Udp)
-                .then(|| self.goodput_bps()),
             fragments: match self.framing.transport {
                 Transport::Udp if alone.packets > 1 => self.framing.fragments(message_size_bytes),
                 _ => Vec::new(),

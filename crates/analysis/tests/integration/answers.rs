@@ -4,12 +4,13 @@ use bitcost_analysis::theory::Goodput;
 use bitcost_model::framing::{Counted, Framing, OnWire, Transport};
 use bitcost_model::place::IpVersion;
 
-const TCP: Transport = Transport::Tcp { timestamps: true };
+const TCP: Transport = Transport::Tcp;
 
 fn link(transport: Transport, mtu_bytes: u32) -> Goodput {
     let framing = Framing {
         ip: IpVersion::V4,
         transport,
+        timestamps: true,
         vlan: false,
         mtu_bytes,
         counted: Counted::Wire,
@@ -32,7 +33,8 @@ fn efficiency_is_that_of_full_packets() {
     assert_eq!(percent(link(TCP, 9000)), 99.0);
     assert_eq!(percent(link(Transport::Udp, 1500)), 95.71);
     assert_eq!((link(TCP, 1500).goodput_bps() / 1e6).round(), 2354.0);
-    let mut others = link(Transport::Tcp { timestamps: false }, 1500);
+    let mut others = link(TCP, 1500);
+    others.framing.timestamps = false;
     assert_eq!(percent(others), 94.93);
     (others.framing.vlan, others.framing.ip) = (true, IpVersion::V6);
     // 1440 bytes of user data, 1500 + 38 + 4 on the wire.
@@ -66,7 +68,7 @@ fn an_emulated_link_counts_the_ethernet_header_alone() {
 }
 
 #[test]
-fn curves_rise_and_coalescing_lifts_small_messages() {
+fn curves_rise_up_to_the_goodput_of_full_segments() {
     let goodput = link(TCP, 1500);
     let curve = goodput.curve();
     assert!(
@@ -79,7 +81,6 @@ fn curves_rise_and_coalescing_lifts_small_messages() {
             point.goodput_bps <= goodput.goodput_bps() * 1.000_001,
             "{point:?}"
         );
-        assert_eq!(point.coalesced_goodput_bps, Some(goodput.goodput_bps()));
     }
     assert_eq!(goodput.point(1448).goodput_bps, goodput.goodput_bps());
     assert!(

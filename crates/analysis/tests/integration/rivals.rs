@@ -2,7 +2,7 @@
 //! programs are known.
 
 use crate::common::*;
-use bitcost_analysis::explain::{Signals, Verdict, explain_run};
+use bitcost_analysis::explain::{Signals, Verdict};
 
 const MS: u64 = 1_000_000;
 
@@ -53,7 +53,7 @@ fn explained(ends: [EndpointRecord; 2], shared_cpus: bool) -> Verdict {
         ..Conditions::of(Workload::TcpStream)
     };
     (run.shared_cpus, run.napi_threaded) = (shared_cpus, true);
-    explain_run(&run.view(), None)
+    Signals::of(&run.view()).verdict(None)
 }
 
 /// The verdict on a sender that is never blocked, next to a receiver that is half of the time.

@@ -103,7 +103,6 @@ pub fn run(question: &Question) -> Result<(), Failure> {
 }
 
 fn goodput(arguments: &GoodputArguments) -> Goodput {
-    let timestamps = !arguments.no_timestamps;
     let framing = Framing {
         ip: match arguments.ipv6 {
             true => IpVersion::V6,
@@ -111,8 +110,9 @@ fn goodput(arguments: &GoodputArguments) -> Goodput {
         },
         transport: match arguments.udp {
             true => Transport::Udp,
-            false => Transport::Tcp { timestamps },
+            false => Transport::Tcp,
         },
+        timestamps: !arguments.no_timestamps,
         vlan: arguments.vlan,
         mtu_bytes: arguments.path.mtu,
         counted: match arguments.emulated {

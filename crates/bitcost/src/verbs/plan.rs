@@ -88,23 +88,18 @@ fn mesh_text(study: &Study, mesh: &Mesh, (seed, lengths): (u64, Lengths)) -> Str
     } else {
         "\n".to_owned()
     };
-    let of_each = cells.len() * blocks as usize;
-    let runs: usize = groups.iter().map(Vec::len).sum::<usize>() * of_each;
+    let pairs: usize = groups.iter().map(Vec::len).sum();
+    let runs = pairs * cells.len() * blocks as usize;
     let run = cells.iter().map(|cell| {
         let ms = lengths.duration_ms.unwrap_or(cell.conditions.duration_ms);
         Duration::from_millis(u64::from(cell.conditions.warmup_ms + ms)) + RUN_OVERHEAD
     });
     let run: Duration = run.sum::<Duration>() * blocks;
-    let turns = if mesh.is_concurrent {
-        groups.len()
-    } else {
-        groups.iter().map(Vec::len).sum()
+    let (turns, how) = match mesh.is_concurrent {
+        true => (groups.len(), "the runs of a group at once"),
+        false => (pairs, "one run after the other"),
     };
     let time = run.checked_mul(u32::try_from(turns).unwrap_or(u32::MAX));
-    let how = match mesh.is_concurrent {
-        true => "the runs of a group at once",
-        false => "one run after the other",
-    };
     text + &format!(
         "{} with the pattern {}: {} in {}, {how}; about {}; order by seed {seed} (--seed {seed} gives it again)\n",
         counted(mesh.hosts.len(), "host"),

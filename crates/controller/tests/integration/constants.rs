@@ -17,7 +17,7 @@ fn one_machine_is_measured_once() {
     let world = World::honest();
     let mut session = world.session(Duration::ZERO).expect("both greet");
     for (role, cpu) in BOTH.into_iter().zip([2, 5]) {
-        session.endpoint(role).cpus = vec![cpu];
+        session.pair.endpoint(role).cpus = vec![cpu];
     }
     let machines = session.measure_constants(true).expect("measured");
     assert_eq!(machines.len(), 1);

@@ -87,13 +87,13 @@ impl Named {
         if shared_cpus && ends[0].host.boot_id == bitcost_probe::host::boot_id() {
             match separate_cpus() {
                 Some((sender, receiver)) => {
-                    session.endpoint(Role::Sender).cpus = vec![sender];
-                    session.endpoint(Role::Receiver).cpus = vec![receiver];
+                    session.pair.endpoint(Role::Sender).cpus = vec![sender];
+                    session.pair.endpoint(Role::Receiver).cpus = vec![receiver];
                 }
                 None => notes.push(ONE_CPU.to_owned()),
             }
         }
-        let [sender, receiver] = Role::ALL.map(|role| described(role, session.endpoint(role)));
+        let [sender, receiver] = Role::ALL.map(|role| described(role, session.pair.endpoint(role)));
         let cpus = match shared_cpus {
             true => "on the CPUs of one machine",
             // Its host may be another container of this machine.
@@ -139,7 +139,7 @@ impl Named {
                 let (role, found) = (role.name(), &route.device);
                 notes.push(format!("the {role}'s route to the other endpoint uses {found}; settings are controlled on {asked}"));
             }
-            let endpoint = session.endpoint(role);
+            let endpoint = session.pair.endpoint(role);
             endpoint.device = asked.unwrap_or(route.device.clone());
             endpoint.addresses = addresses;
         }
@@ -178,12 +178,13 @@ impl Named {
         known: Known,
         places: &Places,
     ) -> Result<Path, ExecuteError> {
-        let services = Role::ALL.map(|role| session.endpoint(role).service);
+        let services = Role::ALL.map(|role| session.pair.endpoint(role).service);
         match services {
             [None, Some(at)] => return self.to_service(session, Role::Receiver, at.ip(), places),
             [Some(at), None] => return self.to_service(session, Role::Sender, at.ip(), places),
             _ => {}
         }
+        let pair = &mut session.pair;
         let version = places.asked_version();
         let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         let mut found = Vec::new();
@@ -191,11 +192,11 @@ impl Named {
         let to = match known {
             Known::Receiver(address) => address,
             Known::Sender(address) => {
-                near = session.route(Role::Sender, address, &near)?.device;
-                session.route(Role::Receiver, address, &far)?.source
+                near = pair.route(Role::Sender, address, &near)?.device;
+                pair.route(Role::Receiver, address, &far)?.source
             }
             Known::OfReceiver(device) => {
-                found = session.addresses(Role::Receiver, &device)?;
+                found = pair.addresses(Role::Receiver, &device)?;
                 found.iter().find(fits).copied().ok_or_else(|| {
                     let (place, version) = (self.host(Role::Receiver).place(), version.map_or("4 or IPv6", IpVersion::name));
                     ExecuteError::Environment(format!(
@@ -204,11 +205,10 @@ impl Named {
                 })?
             }
         };
-        let there = session
-            .route(Role::Sender, to, &near)
-            .map_err(|error| self.no_way(error.into()))?;
-        let own = session.route(Role::Receiver, to, &far)?;
-        let back = session.route(Role::Receiver, there.source, &own.device)?;
+        let there = pair.route(Role::Sender, to, &near);
+        let there = there.map_err(|error| self.no_way(error.into()))?;
+        let own = pair.route(Role::Receiver, to, &far)?;
+        let back = pair.route(Role::Receiver, there.source, &own.device)?;
         if !is_of_one_host(to) || !is_of_one_host(there.source) || back.is_local != there.is_local {
             return Err(ExecuteError::Environment(format!(
                 "the hosts' addresses for the data, {} of the sender and {to} of the receiver, are not of the two endpoints of one path; name the receiver's address: --receiver-address ADDR",
@@ -223,7 +223,7 @@ impl Named {
             )));
         }
         if found.is_empty() {
-            found = session.addresses(Role::Receiver, &back.device)?;
+            found = pair.addresses(Role::Receiver, &back.device)?;
         }
         let mut others = Vec::new();
         for other in found
@@ -235,7 +235,7 @@ impl Named {
             // directs data to the sender itself.
             let is_same =
                 |route: Route| route.device == there.device && route.is_local == there.is_local;
-            if session.route(Role::Sender, other, "").is_ok_and(is_same) {
+            if pair.route(Role::Sender, other, "").is_ok_and(is_same) {
                 others.push(other);
             }
         }
@@ -267,7 +267,7 @@ impl Named {
         places: &Places,
     ) -> Result<Path, ExecuteError> {
         let near = self.device(service.other(), places).unwrap_or_default();
-        let mut own = session.route(service.other(), at, &near)?;
+        let mut own = session.pair.route(service.other(), at, &near)?;
         own.source = places.end(service.other()).address.unwrap_or(own.source);
         let any = match at {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -275,7 +275,7 @@ impl Named {
         };
         let theirs = Route {
             source: at,
-            ..session.route(service, any, "")?
+            ..session.pair.route(service, any, "")?
         };
         let (there, back) = match service {
             Role::Receiver => (own, theirs),

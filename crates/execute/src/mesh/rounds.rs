@@ -113,17 +113,10 @@ fn made(
     (alone.runs[0].index, alone.runs[0].block) = (index, block);
     let mut pass = |event| match event {
         Event::ExecutionEnded { .. } => Ok(()),
-        Event::RunFailed {
-            run,
-            kind,
-            reason,
-            host_lacks,
-        } => sink(Event::RunFailed {
-            run,
-            kind,
-            reason: format!("from {from} to {to}: {reason}"),
-            host_lacks,
-        }),
+        Event::RunFailed { run, kind, reason } => {
+            let reason = format!("from {from} to {to}: {reason}");
+            sink(Event::RunFailed { run, kind, reason })
+        }
         event => sink(event),
     };
     let opened = ground
@@ -154,7 +147,6 @@ fn made(
         run: index,
         kind: FailureKind::Lost,
         reason,
-        host_lacks: false,
     };
     let began = Event::RunBegan {
         run: index,

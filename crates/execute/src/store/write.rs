@@ -38,16 +38,7 @@ impl Writer {
         let mut options = OpenOptions::new();
         let file = options.append(true).create_new(true).open(&path);
         let file = file.map_err(|error| cannot_write(&path, &error))?;
-        let writer = Writer {
-            folder,
-            file,
-            lines: 0,
-            whole_bytes: None,
-            is_broken: false,
-            chain: Chain::default(),
-        };
-        writer.lock()?;
-        Ok(writer)
+        Writer::new(folder, file, &End::default())
     }
 
     /// Continues a log that was read. The incomplete line at its end is removed when the first
@@ -57,16 +48,7 @@ impl Writer {
         let fail = |error: io::Error| cannot_write(&path, &error);
         let file = bitcost_sys::files::open_regular(&path, OpenOptions::new().append(true))
             .map_err(fail)?;
-        let whole_bytes = end.incomplete.map(|_| end.whole_bytes);
-        let writer = Writer {
-            folder: folder.to_owned(),
-            file,
-            lines: end.lines,
-            whole_bytes,
-            is_broken: false,
-            chain: end.chain.clone(),
-        };
-        writer.lock()?;
+        let writer = Writer::new(folder.to_owned(), file, end)?;
         let rest = end.incomplete.map_or(0, |bytes| bytes as u64);
         if writer.file.metadata().map_err(fail)?.len() != end.whole_bytes + rest {
             return Err(in_use(&path));
@@ -74,11 +56,20 @@ impl Writer {
         Ok(writer)
     }
 
-    fn lock(&self) -> Result<(), ExecuteError> {
-        let path = self.folder.join(LOG_NAME);
-        self.file.try_lock().map_err(|refused| match refused {
+    /// Continues after this end, alone.
+    fn new(folder: PathBuf, file: File, end: &End) -> Result<Writer, ExecuteError> {
+        let path = folder.join(LOG_NAME);
+        file.try_lock().map_err(|refused| match refused {
             TryLockError::WouldBlock => in_use(&path),
             TryLockError::Error(error) => cannot_write(&path, &error),
+        })?;
+        Ok(Writer {
+            folder,
+            file,
+            lines: end.lines,
+            whole_bytes: end.incomplete.map(|_| end.whole_bytes),
+            is_broken: false,
+            chain: end.chain.clone(),
         })
     }
 

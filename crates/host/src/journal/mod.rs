@@ -16,9 +16,9 @@ mod open;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use bitcost_sys::namespace::{Kind, is_in};
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
@@ -106,7 +106,7 @@ impl Header {
             bitcost: env!("CARGO_PKG_VERSION").to_owned(),
             boot: boot(),
             network: bitcost_sys::namespace::network_cookie().ok(),
-            is_first_network: is_first_network(),
+            is_first_network: is_in(Path::new("/proc/1/ns/net"), Kind::Net).unwrap_or(false),
             agent_pid,
             since_s: since.as_secs(),
         }
@@ -119,12 +119,6 @@ pub fn boot() -> String {
         .unwrap_or_default()
         .trim()
         .to_owned()
-}
-
-fn is_first_network() -> bool {
-    let inode = |path: &str| fs::metadata(path).map(|meta| meta.ino()).ok();
-    let ours = inode("/proc/thread-self/ns/net");
-    ours.is_some() && ours == inode("/proc/1/ns/net")
 }
 
 /// Reads a journal.

@@ -54,17 +54,11 @@ impl Moment {
 }
 
 pub struct Inlet {
-    segments: Ring,
-    supers: Ring,
+    /// The ring of segments, and that of super-packets.
+    rings: [Ring; 2],
     before_ns: u64,
     /// The rings have less room than bursts of this many bytes need.
     is_short: bool,
-}
-
-#[derive(Clone, Copy)]
-enum From {
-    Segments,
-    Supers,
 }
 
 impl Inlet {
@@ -90,8 +84,7 @@ impl Inlet {
         let segments = ring(Lengths::UpTo(longest), u64::from(mtu_bytes))?;
         let supers = ring(Lengths::Above(longest), SUPER_PACKET_BYTES)?;
         Ok(Inlet {
-            segments,
-            supers,
+            rings: [segments, supers],
             before_ns,
             is_short,
         })
@@ -103,7 +96,7 @@ impl Inlet {
     }
 
     pub fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        [&self.segments, &self.supers].into_iter().map(Ring::as_fd)
+        self.rings.iter().map(Ring::as_fd)
     }
 
     /// Passes every packet that arrived until `now` to `take`, with its time, in order.
@@ -111,38 +104,29 @@ impl Inlet {
     /// No packet that arrived earlier on the same CPU than one of these is missing: its ring had it
     /// before `now`.
     pub fn drain(&mut self, now: Moment, mut take: impl FnMut(u64, &[u8])) {
-        while let Some((from, at_ns)) = self.next(now) {
-            let ring = match from {
-                From::Segments => &mut self.segments,
-                From::Supers => &mut self.supers,
-            };
-            ring.take(|packet| take(at_ns, packet));
+        while let Some((place, at_ns)) = self.next(now) {
+            self.rings[place].take(|packet| take(at_ns, packet));
         }
         self.before_ns = now.monotonic_ns;
     }
 
     /// The number of packets that arrived faster than they were read.
     pub fn missed(&mut self) -> io::Result<u64> {
-        Ok(self.segments.dropped()? + self.supers.dropped()?)
+        self.rings.iter_mut().map(Ring::dropped).sum()
     }
 
-    fn next(&mut self, now: Moment) -> Option<(From, u64)> {
-        let stamp = |ring: &mut Ring| {
+    /// The place of the ring with the packet that arrived first, and when that was.
+    fn next(&mut self, now: Moment) -> Option<(usize, u64)> {
+        let rings = self.rings.iter_mut().enumerate();
+        let stamps = rings.filter_map(|(place, ring)| {
             let at_ns = ring.next_at_ns()?;
-            (at_ns <= now.real_ns || at_ns > now.real_ns + STEP_NS).then_some(at_ns)
-        };
-        let segments = stamp(&mut self.segments).map(|at_ns| (From::Segments, at_ns));
-        let supers = stamp(&mut self.supers).map(|at_ns| (From::Supers, at_ns));
-        let first = match (segments, supers) {
-            (Some(a), Some(b)) => Some(if a.1 <= b.1 { a } else { b }),
-            (one, other) => one.or(other),
-        };
-        let (from, at_ns) = first?;
+            let is_due = at_ns <= now.real_ns || at_ns > now.real_ns + STEP_NS;
+            is_due.then_some((at_ns, place))
+        });
+        let (at_ns, place) = stamps.min()?;
         let ago_ns = now.real_ns.saturating_sub(at_ns);
         // It arrived since the last poll, whatever happened to the wall clock.
-        Some((
-            from,
-            now.monotonic_ns.saturating_sub(ago_ns).max(self.before_ns),
-        ))
+        let at_ns = now.monotonic_ns.saturating_sub(ago_ns).max(self.before_ns);
+        Some((place, at_ns))
     }
 }

@@ -3,6 +3,7 @@
 use crate::Invalid;
 use crate::buffers::Buffers;
 use crate::conditions::kinds::{Mss, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX};
+use crate::host_settings::{HostSetting, STRESS};
 use crate::modes::{MODES, Mode, Row, setting};
 use crate::record::Role;
 use crate::search::Goal;
@@ -16,6 +17,21 @@ impl Conditions {
         match most.filter(|most| *most > mtu_bytes) {
             Some(most) => Err(Invalid(format!(
                 "an interface's MTU of {most} bytes is over the lab's {mtu_bytes}: its wire would drop packets; raise the lab's: mtu_bytes of its links in a lab file or in [lab] of a study, or --mtu where the test builds it"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that only one endpoint changes the host that both are on: that endpoint changes the
+    /// host and restores it.
+    pub fn check_on_one_host(&self) -> Result<(), Invalid> {
+        let of = |role: Role| {
+            let mut settings = self.of_host(role).map(HostSetting::name);
+            settings.find(|name| *name != STRESS.setting)
+        };
+        match of(Role::Sender).and(of(Role::Receiver)) {
+            Some(setting) => Err(Invalid(format!(
+                "both endpoints are on one host, and both would set its {setting}: set it for one endpoint, as in `sender: VALUE`"
             ))),
             None => Ok(()),
         }
@@ -177,7 +193,8 @@ impl Conditions {
         ] {
             let fits = |row: &&Row| row.end == end && row.is_of(self.workload);
             if !MODES.iter().filter(fits).any(|row| row.mode == mode) {
-                let allowed: Vec<&str> = MODES.iter().filter(fits).map(|row| row.name).collect();
+                let fitting = MODES.iter().filter(fits);
+                let allowed: Vec<&str> = fitting.map(|row| row.mode.name()).collect();
                 return Err(Invalid(format!(
                     "{} `{}` is not available with {}; allowed: {}",
                     setting(end),

@@ -1,10 +1,13 @@
 //! An explanation for people: of each cell what limited it, the evidence, what comes next and what to change.
 
+use std::hash::Hash;
+
 use bitcost_analysis::explain::{
     Bound, Candidate, Confidence, Evidence, ExplainedCell, ExplainedRun, Explanation, Limiter,
     Remedy, Verdict, Warning,
 };
 use bitcost_model::units::counted;
+use indexmap::IndexMap;
 
 use crate::block::Block;
 use crate::experiment::proof_lines;
@@ -23,17 +26,13 @@ pub fn explanation_lines(explanation: &Explanation) -> Vec<String> {
 }
 
 /// The names of cells, and what is said of each of them.
-fn grouped<T: PartialEq>(
+fn grouped<T: Hash + Eq>(
     cells: &[ExplainedCell],
     of: impl Fn(&ExplainedCell) -> T,
 ) -> Vec<(String, T)> {
-    let mut groups: Vec<(T, Vec<&str>)> = Vec::new();
+    let mut groups: IndexMap<T, Vec<&str>> = IndexMap::new();
     for cell in cells {
-        let said = of(cell);
-        match groups.iter_mut().find(|(known, _)| *known == said) {
-            Some((_, names)) => names.push(&cell.name),
-            None => groups.push((said, vec![&cell.name])),
-        }
+        groups.entry(of(cell)).or_default().push(&cell.name);
     }
     let groups = groups.into_iter();
     groups.map(|(said, names)| (listed(&names), said)).collect()
@@ -52,7 +51,7 @@ fn limited_by(cell: &ExplainedCell) -> String {
             false => format!(
                 "{} ({runs}, {})",
                 verdict.limiter(),
-                verdict.confidence.words()
+                verdict.confidence.name()
             ),
         };
     }

@@ -8,6 +8,7 @@ use bitcost_analysis::cells::{RunRow, Status};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{RunView, actual, figure_of, traffic_threads_pct};
 use bitcost_model::conditions::Direction;
+use bitcost_model::event::EndpointDescription;
 use bitcost_model::record::{FlowRecord, Role};
 use bitcost_model::units::bits_per_second;
 use jiff::Timestamp;
@@ -33,11 +34,11 @@ fn export(input: &Input) -> Result<String, ExportError> {
         ));
     };
     let row = only(execution)?;
-    let name = &execution.name;
+    let (name, ends) = (&execution.name, &execution.summary.ends);
+    let began_at = row.began_at.as_deref();
     let mut printed = None;
     execution.each_run(|of| of.run == row.run, &mut |_, _, view| {
-        let document = iperf3(view, row.began_at.as_deref(), env!("CARGO_PKG_VERSION"));
-        let document = document.map(|document| with_hosts(document, execution));
+        let document = iperf3(view, ends, began_at, env!("CARGO_PKG_VERSION"));
         printed = Some(document.ok_or(view.conditions.workload.name()));
     });
     match printed {
@@ -52,33 +53,6 @@ fn export(input: &Input) -> Result<String, ExportError> {
 
 fn usage<T>(what: String) -> Result<T, ExportError> {
     Err(ExportError::Usage(format!("--format iperf3: {what}")))
-}
-
-/// The document with the names of client and server, and what the client is: always the host called
-/// sender, whose role in a reverse run is the other one.
-fn with_hosts(mut document: Value, execution: &Findings) -> Value {
-    let host = |role| {
-        let ends = &execution.summary.ends;
-        ends.iter()
-            .find(|end| end.role == role)
-            .map(|end| &end.host)
-    };
-    let [client, server] = Role::ALL.map(host);
-    if let (Some(client), Some(server)) = (client, server) {
-        let (local, remote) = (&client.host_name, &server.host_name);
-        for connection in document["start"]["connected"]
-            .as_array_mut()
-            .into_iter()
-            .flatten()
-        {
-            connection["local_host"] = json!(local);
-            connection["remote_host"] = json!(remote);
-        }
-        document["start"]["connecting_to"]["host"] = json!(remote);
-        let system = format!("Linux {local} {} {}", client.kernel, client.architecture);
-        document["start"]["system_info"] = json!(system);
-    }
-    document
 }
 
 /// The only run with a result.
@@ -109,10 +83,15 @@ fn only(execution: &Findings) -> Result<&RunRow, ExportError> {
 /// `began_at` is the run's start (RFC 3339).
 ///
 /// Absent for transactions, which iperf3 does not have.
-pub fn iperf3(run: &RunView, began_at: Option<&str>, version: &str) -> Option<Value> {
+pub fn iperf3(
+    run: &RunView,
+    ends: &[EndpointDescription],
+    began_at: Option<&str>,
+    version: &str,
+) -> Option<Value> {
     (!run.conditions.workload.is_transactional()).then(|| {
         let mut document = value(&json!({
-            "start": start(run, began_at, version),
+            "start": start(run, ends, began_at, version),
             "intervals": intervals::intervals(run),
             "end": end(run),
         }));
@@ -166,8 +145,19 @@ const ALWAYS: [(&str, &str); 4] = [
     ),
 ];
 
-fn start(run: &RunView, began_at: Option<&str>, version: &str) -> Value {
+fn start(
+    run: &RunView,
+    ends: &[EndpointDescription],
+    began_at: Option<&str>,
+    version: &str,
+) -> Value {
     let conditions = run.conditions;
+    // The client is always the host called sender, whose role in a reverse run is the other one.
+    let of = |role: Role| Some(&ends.iter().find(|end| end.role == role)?.host);
+    let (client, server) = of(Role::Sender).zip(of(Role::Receiver)).unzip();
+    let [local, remote] = [client, server].map(|host| Some(&host?.host_name));
+    let system = client.map(|host| (&host.host_name, &host.kernel, &host.architecture));
+    let system = system.map(|(name, kernel, kind)| format!("Linux {name} {kernel} {kind}"));
     let info = run.sender.tcp_info.as_ref();
     let timestamp = began_at.and_then(|at| {
         let at = at.parse::<Timestamp>().ok()?;
@@ -182,10 +172,12 @@ fn start(run: &RunView, began_at: Option<&str>, version: &str) -> Value {
         .map(|flow| flow.at_start)
         .unwrap_or_default();
     let flows = (FIRST_SOCKET..).take(conditions.flows as usize);
-    let connected: Vec<Value> = flows.map(|socket| json!({ "socket": socket })).collect();
+    let connected = |id| json!({ "socket": id, "local_host": local, "remote_host": remote });
+    let connected: Vec<Value> = flows.map(connected).collect();
     json!({
         "connected": connected,
-        "connecting_to": {},
+        "connecting_to": { "host": remote },
+        "system_info": system,
         "version": format!("bitcost {version}"),
         "tcp_mss_default": info.and_then(|info| info.snd_mss_bytes),
         "timestamp": timestamp,

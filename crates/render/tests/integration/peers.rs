@@ -46,7 +46,7 @@ fn json_has_no_path_that_iperf3_has_not_and_those_that_scripts_read() {
         ended(cell, &did)
     });
     findings(&events).each_run(|_| true, &mut |_, cell, view| {
-        let own = iperf3(view, Some("2026-11-21T10:00:00+01:00"), "0.1.0").expect("a stream");
+        let own = iperf3(view, &[], Some("2026-11-21T10:00:00+01:00"), "0.1.0").expect("a stream");
         let real = if is(cell, "transport", "UDP") {
             UDP
         } else {
@@ -132,7 +132,7 @@ fn tcp(direction: Direction) -> (Conditions, [EndpointRecord; 2]) {
 
 fn document((conditions, [sender, receiver]): &(Conditions, [EndpointRecord; 2])) -> Json {
     let run = view(sender, receiver, conditions, false);
-    iperf3(&run, Some("2026-11-21T10:00:00.5+01:00"), "0.1.0").expect("a stream")
+    iperf3(&run, &[], Some("2026-11-21T10:00:00.5+01:00"), "0.1.0").expect("a stream")
 }
 
 /// Ten segments are retransmitted in the window, 7 and 3 in its two intervals.
@@ -201,5 +201,5 @@ fn transactions_are_none_of_iperf3_s() {
     let (mut conditions, [sender, receiver]) = tcp(Direction::Forward);
     conditions.workload = Workload::TcpCrr;
     let run = view(&sender, &receiver, &conditions, false);
-    assert!(iperf3(&run, None, "0.1.0").is_none());
+    assert!(iperf3(&run, &[], None, "0.1.0").is_none());
 }

@@ -20,7 +20,7 @@ pub fn mesh(node: &Node, lab: &LabSpec) -> Option<Mesh> {
     }
     let is_lab = table.hosts.is_none();
     let written: Vec<String> = table.hosts.unwrap_or_else(|| {
-        let hosts = lab.network.iter().flat_map(|network| network.hosts());
+        let hosts = lab.network.hosts();
         hosts.map(|host| host.name.clone()).collect()
     });
     let hosts: Vec<String> = written.iter().map(|host| name(host).to_owned()).collect();

@@ -2,7 +2,6 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings::{Grammar, MTU, OFFLOADS, STRESS, SYSCTL};
-use bitcost_model::one_host::check;
 
 #[test]
 fn one_end_may_set_the_host_and_stress_may_be_of_both() {
@@ -13,7 +12,7 @@ fn one_end_may_set_the_host_and_stress_may_be_of_both() {
                 .ask(&mut conditions.host_settings, text)
                 .expect("read")
         });
-        check(&conditions)
+        conditions.check_on_one_host()
     };
     assert_eq!(asked(&[]), Ok(()));
     assert_eq!(

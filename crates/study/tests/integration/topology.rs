@@ -149,7 +149,7 @@ fn a_study_changes_a_preset_or_has_its_own_lab() {
     assert_eq!((usual.topology.as_str(), usual.mtu_bytes), ("wire", 9000));
     let changed = "topology = \"lab15\"\n[lab.egress.s1-eth2]\nqueue_limit = \"20000 packets\"";
     let lab = study(changed).unwrap().lab;
-    let delay = &lab.network.as_ref().unwrap().end("s1-eth2").unwrap().egress;
+    let delay = &lab.network.end("s1-eth2").unwrap().egress;
     assert_eq!(
         (delay.delay_us, delay.queue_limit),
         (20_000, Some(QueueLimit::Packets(20_000)))

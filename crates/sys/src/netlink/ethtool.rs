@@ -75,7 +75,7 @@ impl Ethtool {
     pub fn features(&mut self, device: &str) -> Result<Features, Error> {
         let asked = format!("read the features of {device}");
         let message = addressed(self.family.command(FEATURES_GET), device);
-        let answer = self.family.request(&asked, message)?;
+        let answer = self.family.connection.request(&asked, message)?;
         let reply = answer.first();
         let reply = reply.ok_or_else(|| Error::malformed(asked, "no features in the answer"))?;
         Ok(read_features(body(reply)))
@@ -95,7 +95,7 @@ impl Ethtool {
         let message = message.nested(FEATURES_WANTED, |set| {
             set.nested(BITSET_BITS, |bits| asked_for.iter().fold(bits, add_bit))
         });
-        self.family.request(&asked, message).map(drop)
+        self.family.connection.request(&asked, message).map(drop)
     }
 }
 

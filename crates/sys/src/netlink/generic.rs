@@ -12,7 +12,7 @@ const GENERIC_HEADER_BYTES: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct Family {
-    connection: Connection,
+    pub(crate) connection: Connection,
     id: u16,
 }
 
@@ -38,15 +38,6 @@ impl Family {
 
     pub(crate) fn command(&self, number: u8) -> Message {
         command(self.id, number)
-    }
-
-    /// Sends a request about one object; returns the messages before the acknowledgement.
-    pub(crate) fn request(&mut self, asked: &str, message: Message) -> Result<Vec<Reply>, Error> {
-        self.connection.request(asked, message)
-    }
-
-    pub(crate) fn dump(&mut self, asked: &str, message: Message) -> Result<Vec<Reply>, Error> {
-        self.connection.dump(asked, message)
     }
 }
 

@@ -27,7 +27,8 @@ pub fn napis(index: u32) -> Result<Option<Vec<Napi>>, Error> {
     };
     let message = family.command(NAPI_GET);
     let message = message.attribute_u32(NAPI_IFINDEX, index);
-    match family.dump(&format!("list the NAPI instances of link {index}"), message) {
+    let asked = format!("list the NAPI instances of link {index}");
+    match family.connection.dump(&asked, message) {
         Ok(answer) => Ok(Some(answer.iter().filter_map(read_napi).collect())),
         Err(error) if error.is_unsupported() => Ok(None),
         Err(error) => Err(error),

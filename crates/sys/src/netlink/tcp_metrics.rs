@@ -20,7 +20,8 @@ pub fn cached_metrics() -> Result<Option<Vec<IpAddr>>, Error> {
     let Some(mut family) = Family::open(FAMILY)? else {
         return Ok(None);
     };
-    let answer = family.dump("list the cached TCP metrics", family.command(GET))?;
+    let asked = "list the cached TCP metrics";
+    let answer = family.connection.dump(asked, family.command(GET))?;
     Ok(Some(answer.iter().filter_map(read).collect()))
 }
 
@@ -37,7 +38,7 @@ pub fn forget_metrics(address: IpAddr) -> Result<(), Error> {
     let message = family.command(DELETE);
     let message = message.attribute(kind, &bytes_of(address).1);
     let asked = format!("remove the cached TCP metrics of {address}");
-    family.request(&asked, message).map(drop)
+    family.connection.request(&asked, message).map(drop)
 }
 
 fn read(reply: &Reply) -> Option<IpAddr> {

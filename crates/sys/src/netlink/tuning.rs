@@ -114,7 +114,7 @@ impl Ethtool {
     ) -> Result<BTreeMap<&'static str, u32>, Error> {
         let asked = format!("read the {} of {device}", group.what);
         let message = addressed(self.family.command(group.get), device);
-        let answer = self.family.request(&asked, message)?;
+        let answer = self.family.connection.request(&asked, message)?;
         let reply = answer.first();
         let reply = reply.ok_or_else(|| Error::malformed(asked, "an empty answer"))?;
         let value = |(kind, value): (u16, &[u8])| {
@@ -155,6 +155,6 @@ impl Ethtool {
                 None => {}
             }
         }
-        self.family.request(&asked, message).map(drop)
+        self.family.connection.request(&asked, message).map(drop)
     }
 }

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use crate::outcome::checked;
 use crate::socket::{self, IntOption};
@@ -20,11 +22,8 @@ pub const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 
 /// A packet socket of the calling thread's network namespace that is not bound yet, so that it receives nothing.
 pub fn open() -> io::Result<OwnedFd> {
-    // SAFETY: the call takes numbers only.
-    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-    let fd = checked(fd)?;
-    // SAFETY: the kernel has just given this descriptor, and nobody else owns it.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    let (family, flags) = (AddressFamily::PACKET, SocketFlags::CLOEXEC);
+    let socket = socket_with(family, SocketType::RAW, flags, None)?;
     socket::set_int(&socket, PACKET_VNET_HDR, 1)?;
     socket::set_int(&socket, socket::PACKET_IGNORE_OUTGOING, 1)?;
     Ok(socket)
@@ -32,18 +31,13 @@ pub fn open() -> io::Result<OwnedFd> {
 
 /// Binds to a device; from now on frames of `protocol` are received, none where it is 0.
 pub fn bind(socket: &OwnedFd, device_index: u32, protocol: u16) -> io::Result<()> {
-    let address = address(device_index, protocol)?;
-    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: the pointer and length describe `address`, which outlives the call.
-    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
-    Ok(())
-}
-
-fn address(device_index: u32, protocol: u16) -> io::Result<libc::sockaddr_ll> {
     // SAFETY: `sockaddr_ll` is integers only, so zero is valid.
     let mut address: libc::sockaddr_ll = unsafe { socket::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = protocol;
     address.sll_ifindex = i32::try_from(device_index).map_err(|_| io::ErrorKind::InvalidInput)?;
-    Ok(address)
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the pointer and length describe `address`, which outlives the call.
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(())
 }

@@ -19,7 +19,7 @@ use bitcost_model::record::{FlowRecord, InEffect, Role};
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
-use crate::flow::{Made, Sent, Traffic, TrafficError};
+use crate::flow::{Made, Traffic, TrafficError};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 use crate::tcp;
@@ -133,7 +133,7 @@ impl Row {
             .iter()
             .filter(|row| row.end == self.end && row.mode != self.mode)
             .filter(|row| row.is_of(conditions.workload));
-        let names: Vec<&str> = others.map(|row| row.name).collect();
+        let names: Vec<&str> = others.map(|row| row.mode.name()).collect();
         let reason = match Errno::from_io_error(&error) {
             Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS) => {
                 "; this kernel does not have it"
@@ -189,7 +189,7 @@ impl Traffic for StreamEnd {
         ended.map_err(TrafficError::system("end the connection"))
     }
 
-    fn outcome(&self, sent: Sent) -> FlowRecord {
+    fn outcome(&self, sent: [u64; 2]) -> FlowRecord {
         let mut outcome = FlowRecord {
             pacing: self.pacer.as_ref().map(Pacer::record),
             ..FlowRecord::default()
@@ -209,7 +209,13 @@ mod tests {
             let here = FAST
                 .iter()
                 .filter(|fast| (fast.end, fast.mode) == (row.end, row.mode));
-            assert_eq!(here.count(), 1, "{} of the {}", row.name, row.end.name());
+            assert_eq!(
+                here.count(),
+                1,
+                "{} of the {}",
+                row.mode.name(),
+                row.end.name()
+            );
         }
         assert_eq!(FAST.len() + 2, MODES.len());
     }

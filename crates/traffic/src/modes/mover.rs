@@ -10,7 +10,6 @@ use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
 use crate::datagrams::Datagrams;
-use crate::flow::Sent;
 use crate::loops::receiver_delay;
 use crate::low_water::LowWater;
 use crate::pacing::Pacer;
@@ -33,8 +32,8 @@ pub struct Moving<'a> {
 pub trait Mover: Send {
     fn run(&mut self, on: Moving) -> Result<(), Errno>;
 
-    /// Adds to the outcome what it knows, given how many messages the sender counted.
-    fn report(&self, _sent: Sent, _outcome: &mut FlowRecord) {}
+    /// Adds to the outcome what it knows, given how many messages the sender counted in the window, and in all.
+    fn report(&self, _sent: [u64; 2], _outcome: &mut FlowRecord) {}
 }
 
 /// The most messages of one call: as requested, and no more than the mode has room for.
@@ -104,7 +103,7 @@ where
         }
     }
 
-    fn report(&self, _sent: Sent, outcome: &mut FlowRecord) {
+    fn report(&self, _sent: [u64; 2], outcome: &mut FlowRecord) {
         outcome.low_water_bytes = self.low_water.in_effect();
     }
 }
@@ -134,7 +133,7 @@ where
         self.datagrams.receive(on.control, call)
     }
 
-    fn report(&self, sent: Sent, outcome: &mut FlowRecord) {
+    fn report(&self, sent: [u64; 2], outcome: &mut FlowRecord) {
         outcome.sequence = self.datagrams.sequence(sent);
         outcome.delay_variation = self.datagrams.delay_variation();
     }

@@ -27,7 +27,7 @@ const TOLERANCE: f64 = 0.25;
 pub fn trials() -> Vec<(&'static str, Run)> {
     let rows = MODES.iter().filter(|row| row.is_of(Workload::TcpStream));
     let of_row = |row: &'static Row| {
-        let name = format!("acknowledgements: {}, {}", row.end.name(), row.name);
+        let name = format!("acknowledgements: {}, {}", row.end.name(), row.mode.name());
         let run: Run = Box::new(|| stream_is_like_a_plain_loop(&of_mode(row)));
         (&*name.leak(), run)
     };

@@ -14,7 +14,7 @@ use bitcost_model::record::{FlowRecord, PhaseCounts};
 pub use bitcost_model::record::{InEffect, Role};
 pub use bitcost_testkit::Run;
 pub use bitcost_traffic::{Control, Phase, Ready};
-use bitcost_traffic::{End, Flow, FlowId, Listening, Sent, TrafficError};
+use bitcost_traffic::{End, Flow, FlowId, Listening, TrafficError};
 use rustix::io::Errno;
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -143,10 +143,7 @@ pub fn play_from(
         end.unwrap_or_else(|error| panic!("{error}"))
     });
     let counts = controls.each_ref().map(|control| control.counts());
-    let sent = Sent {
-        measured: counts[0].measured.messages,
-        total: counts[0].total().messages,
-    };
+    let sent = [counts[0].measured.messages, counts[0].total().messages];
     Played {
         sender: counts[0],
         receiver: counts[1],

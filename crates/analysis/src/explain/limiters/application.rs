@@ -121,7 +121,7 @@ pub static SMALL_MESSAGES: LimiterRow = LimiterRow {
                 least("sender on a CPU or waiting for one", sender.busy(), BUSY),
                 most_of("bytes of a write or segment", bytes, "B", SMALL),
             ];
-            SMALL_MESSAGES.suspect(0.82, evidence)
+            SMALL_MESSAGES.suspect(0.82, evidence).of_steady()
         }));
     },
 };
@@ -162,7 +162,7 @@ pub static SENDER_APPLICATION: LimiterRow = LimiterRow {
                     ),
                 ],
             };
-            let found = SENDER_APPLICATION.suspect(0.72, evidence).of_change();
+            let found = SENDER_APPLICATION.suspect(0.72, evidence);
             Some(match of.burst.filter(|count| *count >= BURST) {
                 Some(count) => found.with_detail(format!(
                     "it does not offer more, and sends bursts of about {count:.0} datagrams, which a queue must hold"
@@ -190,8 +190,7 @@ pub static RECEIVER_APPLICATION: LimiterRow = LimiterRow {
                     (0.74, vec![limited, dips])
                 }
             };
-            let found = RECEIVER_APPLICATION.suspect(strength, evidence);
-            Some(found.of_change())
+            Some(RECEIVER_APPLICATION.suspect(strength, evidence))
         }));
         found.extend(owes(signals, Role::Receiver, &RECEIVER_APPLICATION));
     },
@@ -261,7 +260,7 @@ pub(super) fn in_turns(
         Role::Sender => offers_little(signals, of)?,
         Role::Receiver => vec![most(UNREAD, of.unread?, MOSTLY)],
     });
-    let found = row.suspect(0.75, evidence).of_change();
+    let found = row.suspect(0.75, evidence);
     Some(found.with_detail("one request at a time: each waits for the answer to the one before"))
 }
 
@@ -282,7 +281,7 @@ pub(super) fn window_is_full(signals: &Signals, row: &'static LimiterRow) -> Opt
         ),
         most(UNREAD, of.unread?, MOSTLY),
     ];
-    Some(row.suspect(0.66, evidence).of_change())
+    Some(row.suspect(0.66, evidence))
 }
 
 /// Segments that arrive out of order, because those before them were lost.
@@ -294,7 +293,7 @@ pub(super) fn arrives_late(signals: &Signals, row: &'static LimiterRow) -> Optio
     evidence.extend(of.queueing.map(|one| most_of(counter, one, "", QUEUEING)));
     let busy = signals.receiver.map(|times| times.busy());
     evidence.extend(busy.map(|busy| most("receiver on a CPU or waiting for one", busy, BUSY)));
-    Some(row.suspect(0.58, evidence).of_change())
+    Some(row.suspect(0.58, evidence))
 }
 
 /// A queue of this host that is not empty for most of the time.
@@ -320,10 +319,11 @@ fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
     let buffers = tcp.sndbuf_limited.unwrap_or(0.0) + tcp.rwnd_limited.unwrap_or(0.0);
     let counter = "busy time limited by a buffer (tcpi_sndbuf_limited, tcpi_rwnd_limited)";
     let used = tcp.buffer_use.unwrap_or(0.0);
+    let share = signals.idle.map(|idle| 1.0 - idle);
     Some(vec![
         least(SPARE, of.spare?, MOSTLY),
         most(counter, buffers, BUFFER),
-        match of.under_way.filter(|share| *share < ALWAYS) {
+        match share.filter(|share| *share < ALWAYS) {
             Some(share) => most(UNDER_WAY, share, ALWAYS),
             None => most("send buffer in use", used, NOT_FULL),
         },
@@ -332,8 +332,8 @@ fn offers_little(signals: &Signals, of: &Foreign) -> Option<Vec<Evidence>> {
 
 /// Evidence that data are always under way, as where the program waits for room in its send buffer.
 pub(super) fn always_sends(signals: &Signals) -> Option<Evidence> {
-    let share = signals.program(Role::Sender)?.under_way?;
-    Some(least(UNDER_WAY, share, ALWAYS))
+    signals.program(Role::Sender)?;
+    Some(least(UNDER_WAY, 1.0 - signals.idle?, ALWAYS))
 }
 
 /// Windows that begin again after idle times, and then hold back what the program writes.

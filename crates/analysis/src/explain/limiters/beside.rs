@@ -53,7 +53,7 @@ pub static ACK_PATH: LimiterRow = LimiterRow {
         let all = both.into_iter().zip(strengths);
         let all = all.filter_map(|(why, strength)| {
             let evidence = vec![why?, long.clone()];
-            Some(ACK_PATH.suspect(strength, evidence).of_change())
+            Some(ACK_PATH.suspect(strength, evidence))
         });
         found.extend(all.filter_map(|one| beside(signals, Role::Receiver, FAR_MORE, one)));
     },
@@ -64,7 +64,7 @@ fn competing(signals: &Signals) -> Vec<Candidate> {
     let own = signals.hops.iter().filter(|hop| hop.is_own);
     let full = own.filter_map(|hop| {
         let found = COMPETING.suspect(0.96, filled(signals, hop)?.evidence);
-        Some(found.at(format!("at {}", hop.name)))
+        Some(found.of_steady().at(format!("at {}", hop.name)))
     });
     let signs = match signals.transactions {
         // Short round trips of requests also grow by waking the ends.
@@ -78,8 +78,7 @@ fn competing(signals: &Signals) -> Vec<Candidate> {
     let strength = signals.transactions.map_or(0.61, |_| 0.72);
     let on_the_path = signs.into_iter().flatten().map(|why| {
         let evidence = std::iter::once(why).chain(held_up.clone()).collect();
-        let found = COMPETING.suspect(strength, evidence).of_change();
-        found.at(ON_THE_PATH)
+        COMPETING.suspect(strength, evidence).at(ON_THE_PATH)
     });
     full.chain(on_the_path).collect()
 }

@@ -41,7 +41,7 @@ pub static RECEIVE_QUEUE: LimiterRow = LimiterRow {
                 true => FAR_NODE.suspect(0.93, evidence).at("of the interrupts"),
                 false => RECEIVE_QUEUE.suspect(0.93, evidence),
             };
-            Some(full.of_change().with_detail(cpu.name.clone()))
+            Some(full.with_detail(cpu.name.clone()))
         }));
     },
 };
@@ -68,7 +68,7 @@ pub static RING_OVERFLOW: LimiterRow = LimiterRow {
                     (0.66, vec![least(words, share, RETRANSMITTED)])
                 }
             };
-            Some(RING_OVERFLOW.suspect(strength, evidence).of_change())
+            Some(RING_OVERFLOW.suspect(strength, evidence))
         }));
     },
 };
@@ -87,8 +87,7 @@ pub static PAUSE_FRAMES: LimiterRow = LimiterRow {
             let pauses = card.as_ref().and_then(|card| card.pauses);
             found.extend(pauses.filter(|pauses| *pauses > 0.0).and_then(|pauses| {
                 let many = least_of("pause frames", pauses, "1/s", PAUSES);
-                let paused = PAUSE_FRAMES.suspect(0.9, held_up(signals, many)?);
-                Some(paused.at(place).of_change())
+                Some(PAUSE_FRAMES.suspect(0.9, held_up(signals, many)?).at(place))
             }));
         }
     },
@@ -120,7 +119,7 @@ pub static LINK_MODE: LimiterRow = LimiterRow {
                 Some(LINK_MODE.suspect(0.9, held_up(signals, half)?))
             });
             let all = full.into_iter().chain(half.flatten());
-            found.extend(all.map(|one| one.at(place).of_change()));
+            found.extend(all.map(|one| one.at(place)));
         }
     },
 };
@@ -180,7 +179,7 @@ fn of_full_end(
     let mut evidence = full(signals, role)?;
     evidence.push(added);
     let found = row.suspect(strength, evidence).with_detail(detail);
-    Some(found.at(format!("of the {}", role.name())))
+    Some(found.of_steady().at(format!("of the {}", role.name())))
 }
 
 /// This evidence, and that the sender is held up; absent where a requested rate is kept, and of requests. Where only the

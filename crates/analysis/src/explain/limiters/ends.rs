@@ -45,7 +45,7 @@ pub static SENDER_CPU: LimiterRow = LimiterRow {
     evidence: "on a CPU or waiting for one 75 %; blocked in send at most 15 %, or half as long as the receiver in receive. On one machine also: 75 % of all CPUs' time in use, the threads of both ends waiting for a CPU 25 % together, and blocked less than the other end and 50 % at most",
     suspects: |signals, found| {
         let full = sending(signals).filter(|_| of_packets(signals).is_none());
-        let full = full.map(|evidence| SENDER_CPU.suspect(0.8, evidence));
+        let full = full.map(|evidence| SENDER_CPU.suspect(0.8, evidence).of_steady());
         found.extend(full.map(|full| waiting(signals, Role::Sender, full)));
         found.extend(shared(signals, Role::Sender, &SENDER_CPU));
     },
@@ -67,13 +67,13 @@ pub static RECEIVER_CPU: LimiterRow = LimiterRow {
             false => least("receiver waiting for a CPU", receiver.wait, CONTENDED),
         };
         let overflows = at_socket(signals, no_time.clone());
-        let overflows = overflows.map(|evidence| RECEIVER_CPU.suspect(0.9, evidence).of_change());
+        let overflows = overflows.map(|evidence| RECEIVER_CPU.suspect(0.9, evidence));
         let full = receiving(signals).map(|mut evidence| {
             evidence.push(busy);
-            RECEIVER_CPU.suspect(0.75, evidence)
+            RECEIVER_CPU.suspect(0.75, evidence).of_steady()
         });
         let foreign = has_no_time(signals, no_time);
-        let foreign = foreign.map(|evidence| RECEIVER_CPU.suspect(0.91, evidence).of_change());
+        let foreign = foreign.map(|evidence| RECEIVER_CPU.suspect(0.91, evidence));
         let alone = overflows.into_iter().chain(full).chain(foreign);
         found.extend(alone.map(|found| waiting(signals, Role::Receiver, found)));
         found.extend(shared(signals, Role::Receiver, &RECEIVER_CPU));
@@ -92,10 +92,10 @@ pub static SLOW_READER: LimiterRow = LimiterRow {
         };
         let slept = || least("receiver sleeping between calls", receiver.slept, SLEEPS);
         let lost = at_socket(signals, slept());
-        found.extend(lost.map(|evidence| SLOW_READER.suspect(0.9, evidence).of_change()));
+        found.extend(lost.map(|evidence| SLOW_READER.suspect(0.9, evidence)));
         found.extend(receiving(signals).map(|mut evidence| {
             evidence.push(slept());
-            SLOW_READER.suspect(0.75, evidence)
+            SLOW_READER.suspect(0.75, evidence).of_steady()
         }));
     },
 };
@@ -111,7 +111,7 @@ pub static PACKETS_PER_SECOND: LimiterRow = LimiterRow {
             let fixed = cost.fixed_ns.with_places(0);
             let detail = format!("the sender's CPU: {fixed} ns a packet, whatever its size");
             let found = PACKETS_PER_SECOND.suspect(0.8, [sending, of_packets].concat());
-            found.with_detail(detail)
+            found.of_steady().with_detail(detail)
         }));
     },
 };
@@ -131,7 +131,7 @@ pub static CPU_QUOTA: LimiterRow = LimiterRow {
             let share = signals.end(role).map_or(share, |end| share.min(end.wait));
             let counter = format!("{} throttled by its quota", role.name());
             let found = CPU_QUOTA.suspect(0.88, vec![least(counter, share, THROTTLED)]);
-            Some(found.at(format!("of the {}", role.name())).of_change())
+            Some(found.at(format!("of the {}", role.name())))
         }));
     },
 };
@@ -146,7 +146,7 @@ pub static APPLICATION_PACING: LimiterRow = LimiterRow {
             let below = "rate handed over, below the requested rate by";
             let evidence = vec![most(below, (1.0 - kept).max(0.0), RATE_KEPT)];
             let kept = APPLICATION_PACING.suspect(0.85, evidence);
-            kept.with_detail("the requested rate is kept")
+            kept.of_steady().with_detail("the requested rate is kept")
         }));
         found.extend(is_capped(signals, &APPLICATION_PACING));
     },
@@ -214,7 +214,7 @@ fn shared(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Can
         least(waiting, sender.wait + receiver.wait, CONTENDED),
         most(blocked, own, HALF),
     ];
-    let found = row.suspect(0.7, evidence);
+    let found = row.suspect(0.7, evidence).of_steady();
     let both = match signals.pinned_together {
         true => ON_THE_SAME_CPUS,
         false => ON_FULL_CPUS,

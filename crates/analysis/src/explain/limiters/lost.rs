@@ -36,7 +36,7 @@ pub static UDP_RECEIVE_BUFFER: LimiterRow = LimiterRow {
         let weight = if is_little { 0.7 } else { 0.9 };
         let lost = evidence.map(|evidence| UDP_RECEIVE_BUFFER.suspect(weight, evidence));
         found.extend(lost.map(|lost| match signals.pinned_together {
-            true => lost.of_change().with_detail(PINNED_TOGETHER),
+            true => lost.with_detail(PINNED_TOGETHER),
             false => in_bursts(signals, lost),
         }));
         found.extend(overflows(signals, &UDP_RECEIVE_BUFFER));
@@ -78,10 +78,8 @@ pub static PATH_LOSS: LimiterRow = LimiterRow {
         found.extend(unseen(signals));
         let requests = signals.transactions.filter(|requests| requests.is_short);
         let resending = requests.and_then(|requests| requests.resending);
-        found.extend(resending.map(|share| {
-            let evidence = vec![least(OF_TIMERS, share, RESENDING)];
-            PATH_LOSS.suspect(0.75, evidence).of_change()
-        }));
+        let shown = |share| PATH_LOSS.shown(0.75, least(OF_TIMERS, share, RESENDING));
+        found.extend(resending.map(shown));
     },
 };
 
@@ -93,7 +91,6 @@ const OF_SOCKET: &str = "drops of the receiving socket";
 /// What lost datagrams, which some queue must hold together where they are sent in bursts.
 fn in_bursts(signals: &Signals, lost: Candidate) -> Candidate {
     let burst = signals.loss.and_then(|loss| loss.burst);
-    let lost = lost.of_change();
     match burst.filter(|count| *count > 1) {
         Some(count) => Candidate {
             remedy: None,
@@ -143,7 +140,7 @@ fn of_streams(signals: &Signals) -> Vec<Candidate> {
         let dropped_by = format!("segments dropped by {place} ÷ retransmitted segments");
         let share = dropped(hop, tcp)?;
         let evidence = vec![losses(tcp)?, least(dropped_by, share, EXPLAINED)];
-        let found = QUEUE_OVERFLOW.suspect(0.6, evidence).of_change();
+        let found = QUEUE_OVERFLOW.suspect(0.6, evidence);
         Some(found.at(format!("at {}", hop.name)))
     });
     named.collect()

@@ -37,8 +37,7 @@ fn vanishing(signals: &Signals) -> Option<Candidate> {
         "connections are made, and nothing of packets of {} bytes is acknowledged",
         unheard.packet_bytes
     );
-    let found = MTU_BLACK_HOLE.suspect(1.0, evidence);
-    Some(found.with_detail(detail).of_change())
+    Some(MTU_BLACK_HOLE.suspect(1.0, evidence).with_detail(detail))
 }
 
 fn cut(signals: &Signals) -> Option<Candidate> {
@@ -54,6 +53,5 @@ fn cut(signals: &Signals) -> Option<Candidate> {
     let detail = format!(
         "packets travel as about {each} fragments, which the path carries as packets of their own"
     );
-    let found = FRAGMENTS.suspect(0.84, evidence).with_detail(detail);
-    Some(found.of_change())
+    Some(FRAGMENTS.suspect(0.84, evidence).with_detail(detail))
 }

@@ -50,7 +50,8 @@ pub(super) fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
     }
     let missing = format!("set rate of {} at {} that did not pass", hop.kind, hop.name);
     let evidence = vec![most(missing, (1.0 - passed).max(0.0), UNFILLED)];
-    Some(RATE.suspect(0.95, evidence).at(format!("at {}", hop.name)))
+    let found = RATE.suspect(0.95, evidence).of_steady();
+    Some(found.at(format!("at {}", hop.name)))
 }
 
 /// The share of its set rate that passed a hop.
@@ -108,5 +109,6 @@ fn on_the_path(signals: &Signals, mut evidence: Vec<Evidence>, detail: &str) -> 
         (Some(hop), None) => format!("at {}", hop.name),
         _ => ON_THE_PATH.to_owned(),
     };
-    Some(RATE.suspect(0.55, evidence).at(place).with_detail(detail))
+    let found = RATE.suspect(0.55, evidence).of_steady();
+    Some(found.at(place).with_detail(detail))
 }

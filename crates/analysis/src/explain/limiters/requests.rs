@@ -55,6 +55,5 @@ fn waiting(signals: &Signals) -> Option<Candidate> {
         let counter = "minimum round-trip time ÷ time of a transaction";
         evidence.push(least(counter, rtt_ns / transactions.each_ns, ROUND_TRIP));
     }
-    let found = LATENCY.suspect(0.7, evidence).with_detail(detail);
-    Some(found.of_change())
+    Some(LATENCY.suspect(0.7, evidence).with_detail(detail))
 }

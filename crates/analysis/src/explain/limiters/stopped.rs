@@ -50,8 +50,7 @@ fn standing(
         let name = role.name();
         let stands = least(format!("{name} {words}"), share(times), STANDS);
         let (strength, evidence) = noticed(signals, role, stands)?;
-        let found = row.suspect(strength, evidence).at(format!("of the {name}"));
-        Some(found.of_change())
+        Some(row.suspect(strength, evidence).at(format!("of the {name}")))
     })
 }
 

@@ -61,8 +61,7 @@ pub static SEND_BUFFER: LimiterRow = LimiterRow {
         let limited = tcp.sndbuf_limited.filter(|share| *share > other);
         let limited = limited.map(|share| {
             let counter = "busy time limited by the send buffer (tcpi_sndbuf_limited)";
-            let evidence = vec![least(counter, share, BUFFER_LIMITED)];
-            SEND_BUFFER.suspect(0.65, evidence).of_change()
+            SEND_BUFFER.shown(0.65, least(counter, share, BUFFER_LIMITED))
         });
         let all = limited.into_iter().chain(full_buffer(signals));
         let detail = if tcp.sets_send_buffer { SET } else { "" };
@@ -98,8 +97,7 @@ fn slow_start(signals: &Signals) -> Option<Candidate> {
     let counter = "rate of the last third ÷ first third";
     let mut evidence = vec![least_of(counter, trend, "", STEADY)];
     evidence.extend(is_offered(signals));
-    let found = SLOW_START.suspect(1.0, evidence);
-    in_slow_start.then(|| found.of_change())
+    in_slow_start.then(|| SLOW_START.suspect(1.0, evidence))
 }
 
 /// Windows of requests that begin again after each pause, as no loss makes them.
@@ -120,8 +118,7 @@ fn after_pauses(signals: &Signals) -> Option<Candidate> {
         "after an idle time it begins again with {} segments; {:.1} round trips for each request",
         begins.least, begins.trips
     );
-    let found = SLOW_START.suspect(0.87, evidence).with_detail(detail);
-    Some(found.of_change())
+    Some(SLOW_START.suspect(0.87, evidence).with_detail(detail))
 }
 
 fn full_buffer(signals: &Signals) -> Option<Candidate> {
@@ -133,7 +130,7 @@ fn full_buffer(signals: &Signals) -> Option<Candidate> {
     ];
     evidence.extend(always_sends(signals));
     // A connection starts slowly, however little the buffer holds.
-    Some(SEND_BUFFER.suspect(0.62, evidence).of_change())
+    Some(SEND_BUFFER.suspect(0.62, evidence))
 }
 
 fn receive_window(signals: &Signals) -> Vec<Candidate> {
@@ -146,12 +143,12 @@ fn receive_window(signals: &Signals) -> Vec<Candidate> {
         // What follows a lost segment waits in the window for it.
         let recovering = tcp.recovering.into_iter();
         evidence.extend(recovering.map(|share| most("time in recovery", share, RECOVERS)));
-        RECEIVE_BUFFER.suspect(0.65, evidence).of_change()
+        RECEIVE_BUFFER.suspect(0.65, evidence)
     });
     let thrown = tcp.thrown.zip(losses(tcp)).map(|(thrown, losses)| {
         let counter = "segments that the receiver's TCP threw away ÷ retransmitted segments";
         let evidence = vec![least(counter, thrown, EXPLAINED), losses];
-        RECEIVE_BUFFER.suspect(0.7, evidence).of_change()
+        RECEIVE_BUFFER.suspect(0.7, evidence)
     });
     let [detail, remedy] = tcp.window.unwrap_or_default();
     let remedy = Some(remedy).filter(|remedy| !remedy.is_empty());
@@ -169,8 +166,7 @@ fn marked(signals: &Signals) -> Option<Candidate> {
     signals.tcp.answers_marks_by_half.then_some(())?;
     let counter = "segments with a congestion mark (tcpi_delivered_ce)";
     let marked = least(counter, signals.tcp.marked?, MARKED);
-    let found = CONGESTION_MARKS.suspect(0.87, vec![marked, stays(signals)?]);
-    Some(found.of_change())
+    Some(CONGESTION_MARKS.suspect(0.87, vec![marked, stays(signals)?]))
 }
 
 /// The congestion window of another program's connection that lost before it was read, and grows since.
@@ -184,7 +180,7 @@ fn growing_back(signals: &Signals) -> Option<Candidate> {
         least("congestion window in use", tcp.cwnd_use?, CWND_FULL),
         stays(signals)?,
     ];
-    let found = CONGESTION_LOSS.suspect(0.57, evidence).of_change();
+    let found = CONGESTION_LOSS.suspect(0.57, evidence);
     Some(found.with_detail("it grows back slowly after losses"))
 }
 
@@ -196,6 +192,5 @@ fn losing(signals: &Signals) -> Option<Candidate> {
         evidence.push(least("congestion window in use", tcp.cwnd_use?, CWND_FULL));
     }
     let detail = if tcp.sack == Some(false) { NO_SACK } else { "" };
-    let found = CONGESTION_LOSS.suspect(0.6, evidence).of_change();
-    Some(found.with_detail(detail))
+    Some(CONGESTION_LOSS.suspect(0.6, evidence).with_detail(detail))
 }

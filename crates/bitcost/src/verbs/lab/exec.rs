@@ -8,7 +8,8 @@ use std::process::{Child, Command, ExitStatus};
 
 use bitcost_lab::inside;
 use bitcost_lab::registry::Description;
-use bitcost_sys::process::{Ignored, die_with_spawner_outside, ignore};
+use bitcost_sys::process::{die_with_spawner_outside, ignore};
+use rustix::process::Signal;
 
 use super::running::named;
 use crate::failure::Failure;
@@ -69,9 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     };
     // The terminal sends Ctrl-C to both processes; only the program acts on it.
-    [Ignored::Interrupt, Ignored::Quit]
-        .into_iter()
-        .for_each(ignore);
+    [Signal::INT, Signal::QUIT].into_iter().for_each(ignore);
     let status = child
         .wait()
         .map_err(|error| Failure::Environment(format!("cannot wait for the program: {error}")))?;

@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let mtu_bytes = test.destination.lab(&study).map(|lab| lab.mtu_bytes);
     if mtu_bytes.is_none() {
-        study.lab.network = None;
+        study.lab.network = Default::default();
     }
     for cell in study.cells() {
         refuse_slow(&cell.conditions, mtu_bytes, "--rate")?;

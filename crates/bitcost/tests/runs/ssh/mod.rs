@@ -11,7 +11,7 @@ use std::os::unix::fs::symlink;
 
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
 use bitcost_sys::netlink::VethPair;
-use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
+use bitcost_sys::process::enter_before_exec;
 use bitcost_testkit::sshd::{Server, Servers, obstacle};
 
 /// The interface of each host on the data link.
@@ -143,7 +143,7 @@ impl Far {
             .network
             .try_clone()
             .map_err(|error| error.to_string())?;
-        enter_before_exec(command, NamespaceEntry { user: None, net });
+        enter_before_exec(command, None, net);
         Ok(())
     }
 

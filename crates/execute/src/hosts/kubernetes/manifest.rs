@@ -5,6 +5,8 @@ use std::time::Duration;
 use bitcost_model::event::Kubernetes;
 use serde_json::{Value, json};
 
+use super::target::Target;
+
 pub const CONTAINER: &str = "bitcost";
 
 /// The folder of the journal in a container: every container has it, for every user.
@@ -19,15 +21,6 @@ const KEPT_S: u32 = 15;
 
 const NOBODY: u32 = 65_534;
 
-pub struct Job<'a> {
-    pub run: &'a str,
-    pub number: usize,
-    pub node: &'a str,
-    pub host_network: bool,
-    pub deadline: Duration,
-    pub command: &'a [&'a str],
-}
-
 pub fn name(run: &str, number: usize) -> String {
     format!("bitcost-{run}-{number}")
 }
@@ -36,45 +29,50 @@ pub fn list(items: Vec<Value>) -> String {
     json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string()
 }
 
-impl Job<'_> {
-    /// The object: a pod with the least rights, at the node whatever taints it has, that is never started twice.
-    pub fn manifest(&self, spec: &Kubernetes) -> Value {
-        let labels = json!({
-            "app.kubernetes.io/managed-by": "bitcost",
-            RUN_LABEL: self.run, TARGET_LABEL: self.number.to_string(),
-        });
-        let node = json!({ "key": "metadata.name", "operator": "In", "values": [self.node] });
-        let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [{ "matchFields": [node] }],
-        } } });
-        let container = json!({
-            "name": CONTAINER, "image": spec.image, "imagePullPolicy": spec.pull_policy,
-            "command": self.command, "env": [{ "name": "BITCOST_STATE_DIR", "value": STATE_FOLDER }],
-            "securityContext": {
-                "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] },
-            },
-        });
-        let pod = json!({
-            "restartPolicy": "Never", "terminationGracePeriodSeconds": 2,
-            "automountServiceAccountToken": false, "enableServiceLinks": false,
-            "hostNetwork": self.host_network, "dnsPolicy": "Default",
-            "tolerations": [{ "operator": "Exists" }], "affinity": affinity,
-            "securityContext": {
-                "runAsNonRoot": true, "runAsUser": NOBODY, "runAsGroup": NOBODY,
-                "seccompProfile": { "type": "RuntimeDefault" },
-            },
-            "containers": [container],
-        });
-        json!({
-            "apiVersion": "batch/v1", "kind": "Job",
-            "metadata": { "name": name(self.run, self.number), "labels": labels },
-            "spec": {
-                "backoffLimit": 0, "ttlSecondsAfterFinished": KEPT_S,
-                "activeDeadlineSeconds": self.deadline.as_secs().max(1),
-                "template": { "metadata": { "labels": labels }, "spec": pod },
-            },
-        })
-    }
+/// The object: a pod with the least rights, at the node whatever taints it has, that is never started twice.
+pub fn job(
+    spec: &Kubernetes,
+    (run, number): (&str, usize),
+    target: &Target,
+    deadline: Duration,
+    command: &[&str],
+) -> Value {
+    let labels = json!({
+        "app.kubernetes.io/managed-by": "bitcost",
+        RUN_LABEL: run, TARGET_LABEL: number.to_string(),
+    });
+    let node =
+        json!({ "key": "metadata.name", "operator": "In", "values": [target.node.as_str()] });
+    let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{ "matchFields": [node] }],
+    } } });
+    let container = json!({
+        "name": CONTAINER, "image": spec.image, "imagePullPolicy": spec.pull_policy,
+        "command": command, "env": [{ "name": "BITCOST_STATE_DIR", "value": STATE_FOLDER }],
+        "securityContext": {
+            "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] },
+        },
+    });
+    let pod = json!({
+        "restartPolicy": "Never", "terminationGracePeriodSeconds": 2,
+        "automountServiceAccountToken": false, "enableServiceLinks": false,
+        "hostNetwork": target.host_network, "dnsPolicy": "Default",
+        "tolerations": [{ "operator": "Exists" }], "affinity": affinity,
+        "securityContext": {
+            "runAsNonRoot": true, "runAsUser": NOBODY, "runAsGroup": NOBODY,
+            "seccompProfile": { "type": "RuntimeDefault" },
+        },
+        "containers": [container],
+    });
+    json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": { "name": name(run, number), "labels": labels },
+        "spec": {
+            "backoffLimit": 0, "ttlSecondsAfterFinished": KEPT_S,
+            "activeDeadlineSeconds": deadline.as_secs().max(1),
+            "template": { "metadata": { "labels": labels }, "spec": pod },
+        },
+    })
 }
 
 #[cfg(test)]
@@ -88,15 +86,13 @@ mod tests {
             pull_policy: "Never".to_owned(),
             ..Kubernetes::default()
         };
-        let job = Job {
-            run: "0a",
-            number: 3,
-            node: "n1",
+        let target = Target {
             host_network: true,
-            deadline: Duration::from_secs(900),
-            command: &["bitcost", "agent", "--hold"],
+            ..Target::new("n1").expect("a name")
         };
-        let made = job.manifest(&spec);
+        let command = ["bitcost", "agent", "--hold"];
+        let deadline = Duration::from_secs(900);
+        let made = job(&spec, ("0a", 3), &target, deadline, &command);
         assert_eq!(made["metadata"]["name"], "bitcost-0a-3");
         assert_eq!(made["spec"]["activeDeadlineSeconds"], 900);
         assert_eq!(made["spec"]["ttlSecondsAfterFinished"], KEPT_S);

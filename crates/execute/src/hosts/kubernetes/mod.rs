@@ -23,7 +23,7 @@ use bitcost_model::event::Kubernetes;
 use bitcost_model::place::IpVersion;
 
 use self::kubectl::Kubectl;
-use self::manifest::{CONTAINER, Job, RUN_LABEL};
+use self::manifest::{CONTAINER, RUN_LABEL};
 use self::status::State;
 use self::target::Target;
 use super::foreign::Foreign;
@@ -85,15 +85,7 @@ impl Cluster {
         progress.message(&format!("starting {count} pods of {image} in the cluster"));
         let command = [cluster.program.as_str(), "agent", "--hold"];
         let job = |(number, target): (usize, &Target)| {
-            let job = Job {
-                run: &cluster.run,
-                number,
-                node: target.node.as_str(),
-                host_network: target.host_network,
-                deadline,
-                command: &command,
-            };
-            job.manifest(spec)
+            manifest::job(spec, (&cluster.run, number), target, deadline, &command)
         };
         let jobs = cluster.targets.iter().enumerate().map(job).collect();
         let create = ["create", "--filename=-"];

@@ -1,6 +1,5 @@
 //! A box per cell with every run as a dot.
 
-use bitcost_analysis::evenly::evenly;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::{Interval, quantile_of_sorted};
@@ -57,6 +56,12 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
         chart,
         note: note_rows(cells.len()).or((drawn < runs).then_some(sampled)),
     })
+}
+
+/// At most `most` places below `count`, evenly chosen, the first and the last among them.
+fn evenly(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    let taken = count.min(most);
+    (0..taken).map(move |place| place * (count - 1) / (taken - 1).max(1))
 }
 
 fn of_cell(name: &str, y: f64, mut values: Vec<f64>, metric: &Metric) -> Quartiles {

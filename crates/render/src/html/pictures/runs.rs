@@ -65,8 +65,8 @@ pub(super) fn draw(execution: &Findings) -> Vec<Picture> {
         Some((cell.name(), nearest.0 - 1, values.len()))
     };
     let runs: Vec<(String, u32, usize)> = cells.iter().take(CELLS).filter_map(typical).collect();
-    let found = stretches(&*execution.events, false, |run| {
-        runs.iter().any(|(_, wanted, _)| *wanted == run)
+    let found = stretches(execution, false, |row| {
+        runs.iter().any(|(_, wanted, _)| *wanted == row.run)
     });
     let is_both = |of: &Single| of.first.conditions.direction == Direction::Both;
     let way = match execution.single().as_ref().is_some_and(is_both) {

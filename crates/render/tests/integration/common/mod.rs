@@ -226,7 +226,6 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
                 run,
                 kind,
                 reason: reason.into(),
-                host_lacks: false,
             },
         };
         let at = at.clone();

@@ -3,8 +3,8 @@
 use bitcost_model::record::Role;
 use bitcost_model::shaping::QueueLimit;
 
-use crate::experiment::base::Base;
-use crate::experiment::change::{Offer, cannot, host, program, refused};
+use super::base::Base;
+use super::change::{Offer, cannot, host, program, refused};
 
 /// What the kernel has where it is not loaded yet.
 const OFTEN_LOADABLE: &str = "bbr";
@@ -19,7 +19,7 @@ const PACKET_BYTES: f64 = 1514.0;
 const TIMES: [f64; 3] = [0.5, 1.0, 2.0];
 
 /// Another congestion control that the sender's kernel has loaded: bbr, else one of those that all answer losses alike.
-pub(in crate::experiment) fn congestion_controls(base: &Base) -> Vec<Offer> {
+pub(super) fn congestion_controls(base: &Base) -> Vec<Offer> {
     let conditions = &base.conditions;
     if conditions.workload.is_datagram() {
         return Vec::new();
@@ -45,7 +45,7 @@ pub(in crate::experiment) fn congestion_controls(base: &Base) -> Vec<Offer> {
 }
 
 /// The queue in front of a slow link.
-pub(in crate::experiment) fn queue_limits(base: &Base) -> Vec<Offer> {
+pub(super) fn queue_limits(base: &Base) -> Vec<Offer> {
     let label = "a longer queue in front of the slowest link";
     let Some(lab) = &base.lab else {
         let reason = "it may be at a host that is not reached from here";

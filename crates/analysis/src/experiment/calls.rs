@@ -6,8 +6,8 @@ use bitcost_model::record::Role;
 use bitcost_model::settings::apply;
 use bitcost_model::units::parse_bytes;
 
-use crate::experiment::base::Base;
-use crate::experiment::change::{How, Offer, program, with};
+use super::base::Base;
+use super::change::{How, Offer, program, with};
 
 /// Larger messages, as multiples, up to a size in bytes; and the size from which more changes little.
 const LARGER: [u32; 2] = [4, 16];
@@ -53,9 +53,9 @@ const OF_ALL: [&str; 4] = [
 ];
 
 /// The receive mode that throws the data away.
-pub(in crate::experiment) const NO_USE: &str = "truncate";
+pub(super) const NO_USE: &str = "truncate";
 
-pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
+pub(super) fn larger_messages(base: &Base) -> Vec<Offer> {
     let conditions = &base.conditions;
     let has = conditions.message_size_bytes;
     let most = match conditions.workload.is_datagram() {
@@ -86,7 +86,7 @@ pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
 }
 
 /// Bursts as short as those of a sender that is told no size.
-pub(in crate::experiment) fn no_bursts(base: &Base) -> Vec<Offer> {
+pub(super) fn no_bursts(base: &Base) -> Vec<Offer> {
     let has = base.conditions.burst_messages;
     let rate = base.conditions.asked_messages_per_second(None);
     let both = has.zip(rate.map(|rate| (rate * BURST_S).max(1.0)));
@@ -102,7 +102,7 @@ pub(in crate::experiment) fn no_bursts(base: &Base) -> Vec<Offer> {
     longer.map(offer).into_iter().collect()
 }
 
-pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
+pub(super) fn more_flows(base: &Base) -> Vec<Offer> {
     // Each flow of a stream would have the rate that one has.
     if !base.conditions.workload.is_transactional() && base.conditions.is_paced() {
         return Vec::new();
@@ -125,7 +125,7 @@ pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
 }
 
 /// Many datagrams in a send call, and in a receive call: with one of the two alone the other end is soon the slower one.
-pub(in crate::experiment) fn super_datagrams(base: &Base) -> Vec<Offer> {
+pub(super) fn super_datagrams(base: &Base) -> Vec<Offer> {
     let conditions = &base.conditions;
     let [send, receive] = [("send_mode", "gso"), ("receive_mode", "gro")].map(|(setting, mode)| {
         let mut modes = levels(conditions, setting).into_iter();
@@ -140,7 +140,7 @@ pub(in crate::experiment) fn super_datagrams(base: &Base) -> Vec<Offer> {
 }
 
 /// Ends that poll, which need no wake-up for what arrives.
-pub(in crate::experiment) fn waiting(base: &Base) -> Vec<Offer> {
+pub(super) fn waiting(base: &Base) -> Vec<Offer> {
     let is_slow = base.rate < f64::from(base.conditions.flows) * FAST_PER_S;
     match base.conditions.workload.is_transactional() && is_slow {
         true => Vec::new(),
@@ -150,7 +150,7 @@ pub(in crate::experiment) fn waiting(base: &Base) -> Vec<Offer> {
 
 /// The changes of the calls by these settings: modes in which the program still has the data, and receive buffers that are
 /// larger than what fills the path, which they would hold back.
-pub(in crate::experiment) fn calls(base: &Base, settings: &[&str]) -> Vec<Offer> {
+pub(super) fn calls(base: &Base, settings: &[&str]) -> Vec<Offer> {
     let conditions = &base.conditions;
     let in_flight = base.load.in_flight_bytes();
     let is_tried = |how: &How| {
@@ -175,14 +175,14 @@ pub(in crate::experiment) fn calls(base: &Base, settings: &[&str]) -> Vec<Offer>
 }
 
 /// The changes of one setting, a mode or a call, that a run does not have.
-pub(in crate::experiment) fn levels(conditions: &Conditions, setting: &str) -> Vec<How> {
+pub(super) fn levels(conditions: &Conditions, setting: &str) -> Vec<How> {
     let modes = MODES
         .iter()
         .filter(|row| mode_setting(row.end) == setting && row.is_of(conditions.workload));
     let modes = modes.map(|row| {
-        let label = format!("{} {}", setting.replace('_', " "), row.name);
+        let label = format!("{} {}", setting.replace('_', " "), row.mode.name());
         let keep = format!("{} at the {}", row.about, row.end.name());
-        program(label, &[(mode_setting(row.end), row.name)], keep)
+        program(label, &[(mode_setting(row.end), row.mode.name())], keep)
     });
     let is_stream = conditions.workload.is_byte_stream();
     let calls = CALLS

@@ -4,8 +4,8 @@ use bitcost_model::conditions::Mss;
 use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads};
 use bitcost_model::record::Role;
 
-use crate::experiment::base::{Base, Place};
-use crate::experiment::change::{How, Offer, cannot, host, program};
+use super::base::{Base, Place};
+use super::change::{How, Offer, cannot, host, program};
 use crate::explain::OFFLOADS;
 
 /// The MTU of frames that many networks carry instead of 1500, in bytes.
@@ -21,12 +21,7 @@ const FIRST_WINDOW: u32 = 14_600;
 const REASSEMBLY: u64 = 4 << 20;
 
 /// A sysctl of TCP that is set to what slows it, at the hosts where it is.
-pub(in crate::experiment) fn sysctl(
-    base: &Base,
-    name: &str,
-    slows: fn(&str) -> bool,
-    value: &str,
-) -> Vec<Offer> {
+pub(super) fn sysctl(base: &Base, name: &str, slows: fn(&str) -> bool, value: &str) -> Vec<Offer> {
     if base.conditions.workload.is_datagram() {
         return Vec::new();
     }
@@ -65,7 +60,7 @@ fn of_sysctl(
 }
 
 /// After a pause TCP begins with a window of ten segments, which an answer of more waits for.
-pub(in crate::experiment) fn window_after_pauses(base: &Base) -> Vec<Offer> {
+pub(super) fn window_after_pauses(base: &Base) -> Vec<Offer> {
     let conditions = &base.conditions;
     let has_pauses = conditions.transaction_rate.is_some();
     let [request, response] = [
@@ -84,7 +79,7 @@ pub(in crate::experiment) fn window_after_pauses(base: &Base) -> Vec<Offer> {
 }
 
 /// Room for the fragments of datagrams.
-pub(in crate::experiment) fn reassembly(base: &Base) -> Vec<Offer> {
+pub(super) fn reassembly(base: &Base) -> Vec<Offer> {
     let is_less = |is: &str| is.parse::<u64>().is_ok_and(|bytes| bytes < REASSEMBLY);
     let value = REASSEMBLY.to_string();
     let name = "net.ipv4.ipfrag_high_thresh";
@@ -95,7 +90,7 @@ pub(in crate::experiment) fn reassembly(base: &Base) -> Vec<Offer> {
 }
 
 /// Offloads that are off: at both hosts, and at each.
-pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
+pub(super) fn offloads(base: &Base) -> Vec<Offer> {
     let off_at = |end: Role| {
         let features = &base.host(end)?.device.features;
         let is_off = |of: &str| features.get(of) == Some(&false) || is_requested_off(base, end);
@@ -160,7 +155,7 @@ fn is_requested_on(base: &Base, end: Role, (feature, _, name): &(&str, Role, &st
 }
 
 /// More user data in a packet.
-pub(in crate::experiment) fn segments(base: &Base) -> Vec<Offer> {
+pub(super) fn segments(base: &Base) -> Vec<Offer> {
     let Some(sender) = base.host(Role::Sender) else {
         return Vec::new();
     };
@@ -185,7 +180,7 @@ pub(in crate::experiment) fn segments(base: &Base) -> Vec<Offer> {
 }
 
 /// Segments that leave room for the headers of a tunnel.
-pub(in crate::experiment) fn room_for_headers(base: &Base) -> Vec<Offer> {
+pub(super) fn room_for_headers(base: &Base) -> Vec<Offer> {
     let whole = base.load.segment_bytes;
     let whole = whole.filter(|_| base.conditions.workload.is_byte_stream());
     let offer = |bytes: f64| {
@@ -201,7 +196,7 @@ pub(in crate::experiment) fn room_for_headers(base: &Base) -> Vec<Offer> {
 }
 
 /// Endpoints on the first and on the last CPU, the other way round, and on one CPU.
-pub(in crate::experiment) fn cpus(base: &Base) -> Vec<Offer> {
+pub(super) fn cpus(base: &Base) -> Vec<Offer> {
     let edges = |end: Role| {
         let cpus = &base.host(end)?.cpus;
         cpus.first().copied().zip(cpus.last().copied())
