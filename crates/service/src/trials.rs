@@ -23,7 +23,6 @@ use crate::front;
 use crate::key::OwnKey;
 use crate::link::{Link, LinkToken};
 use crate::message::{Answer, frame};
-use crate::queue::WAITING_MAX;
 use crate::service::Service;
 use crate::stream::Secure;
 
@@ -167,16 +166,6 @@ fn whoever_has_the_link_is_served_and_nobody_else() {
 }
 
 #[test]
-fn messages_reach_the_agent() {
-    let served = Served::start();
-    let mut opened = served.next_client();
-    let message = frame(&ToAgent::Renew);
-    opened.send(&message, soon()).expect("sent");
-    assert_eq!(next(&mut opened).as_bytes(), &message[4..]);
-    drop(served.stop());
-}
-
-#[test]
 fn what_is_no_first_message_ends_the_connection_and_the_service_goes_on() {
     let served = Served::start();
     let noise = [&7u32.to_be_bytes()[..], b"\xFF\0\x1B[31m"].concat();
@@ -197,28 +186,6 @@ fn what_is_no_first_message_ends_the_connection_and_the_service_goes_on() {
     let failed = served.stop();
     let failed = failed.iter().filter(|event| event.starts_with("Failed"));
     assert_eq!(failed.count(), firsts.len());
-}
-
-#[test]
-fn clients_wait_for_each_other_and_one_that_vanishes_gives_way() {
-    let served = Served::start();
-    let first = served.next_client();
-    let mut waiting: Vec<Secure> = (0..WAITING_MAX)
-        .map(|_| {
-            let (opened, answer) = served.client();
-            assert_eq!(answer, Answer::Waiting);
-            opened
-        })
-        .collect();
-    let (_, answer) = answered(&served.link, &secret(served.link.token));
-    let why = answer.expect_err("too many wait");
-    assert!(why.contains("try again later"), "{why}");
-    drop(first);
-    let second = &mut waiting[0];
-    while Answer::read(next(second).as_bytes()) == Ok(Answer::Waiting) {}
-    drop(waiting);
-    drop(served.next_client());
-    drop(served.stop());
 }
 
 /// Passes on what both sides say, keeps what the client said, and cuts the connection after `cut` bytes.

@@ -1,6 +1,6 @@
-//! Recorded call chains and symbols of several kernels, by the table of layers.
+//! Recorded call chains of several kernels, by the table of layers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,16 +25,11 @@ const OF_THE_KERNEL: [Layer; 11] = [
     Layer::Locks,
 ];
 
-fn recorded(ending: &str) -> Vec<PathBuf> {
+fn recorded() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/profile");
-    let files = fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().path());
-    let mut found: Vec<PathBuf> = files
-        .filter(|path| path.extension().is_some_and(|of| of == ending))
-        .collect();
-    found.sort();
-    assert!(!found.is_empty(), "no file *.{ending}");
+    let files = fs::read_dir(folder).unwrap();
+    let found: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    assert!(!found.is_empty());
     found
 }
 
@@ -51,7 +46,7 @@ fn chains(path: &Path) -> Vec<(String, String, u64)> {
 
 #[test]
 fn few_samples_of_recorded_runs_are_below_no_anchor() {
-    for path in recorded("folded") {
+    for path in recorded() {
         let mut layers = Layers::default();
         let mut counts: BTreeMap<Option<Layer>, u64> = BTreeMap::new();
         for (task, stack, count) in chains(&path) {
@@ -68,23 +63,6 @@ fn few_samples_of_recorded_runs_are_below_no_anchor() {
             assert!(
                 share > 0,
                 "{}: no sample of {}",
-                path.display(),
-                layer.name()
-            );
-        }
-    }
-}
-
-#[test]
-fn every_layer_has_an_anchor_in_every_kernel() {
-    for path in recorded("symbols") {
-        let mut layers = Layers::default();
-        let text = fs::read_to_string(&path).unwrap();
-        let found: BTreeSet<Layer> = text.lines().filter_map(|name| layers.of(name)).collect();
-        for layer in OF_THE_KERNEL {
-            assert!(
-                found.contains(&layer),
-                "{}: {}",
                 path.display(),
                 layer.name()
             );

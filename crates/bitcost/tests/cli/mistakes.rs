@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use bitcost_testkit::{assert_says, split};
+use bitcost_testkit::split;
 use insta::assert_snapshot;
 
 use crate::words::bitcost;
@@ -106,15 +106,4 @@ fn a_mistake_in_a_study_is_named_with_its_line() {
         answers += &format!("{line}\n{plan}");
     }
     assert_snapshot!(answers);
-}
-
-/// Its answer names the CPUs of this machine.
-#[test]
-fn a_cpu_that_is_not_there_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let said = refused(folder.path(), &["test", "tcp", "--sender-cpus", "4095"]);
-    assert_says(
-        &said,
-        &["sender_cpus: CPU 4095 does not exist here", "; online: 0"],
-    );
 }

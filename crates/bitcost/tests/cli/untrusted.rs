@@ -73,12 +73,10 @@ fn a_log_that_is_no_regular_file_is_said_to_be_none() {
             &["events.jsonl: it is a FIFO or a pipe, not a regular file"],
         );
     }
-    for (target, what) in [(LOG, "a symbolic link"), ("/dev/zero", "a symbolic link")] {
-        fs::remove_file(&log).unwrap();
-        symlink(target, &log).unwrap();
-        refused(&["show", folder], 2, &[what]);
-        refused(&["run", "--resume", folder], 2, &[what]);
-    }
+    fs::remove_file(&log).unwrap();
+    symlink("/dev/zero", &log).unwrap();
+    refused(&["show", folder], 2, &["a symbolic link"]);
+    refused(&["run", "--resume", folder], 2, &["a symbolic link"]);
 }
 
 #[test]

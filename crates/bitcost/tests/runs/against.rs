@@ -3,100 +3,52 @@
 use crate::bench::*;
 
 bitcost_testkit::trials! {
-    Host: comparison_with_a_setting_reports_the_change, fail_on_worse_sets_the_exit_code,
-        a_test_is_interleaved_with_its_variant, a_larger_mtu_has_room_in_the_lab_and_runs_fit_a_budget,
+    Host: a_slower_variant_is_worse_and_sets_the_exit_code, a_test_is_interleaved_with_its_variant,
         gates_and_names_of_tests;
 }
 
-const TSO_OFF: &str = "--offloads 'tso off'";
+/// A queue that sends 10 Mbit/s: slower by construction.
+const SLOW: &str = "--qdisc 'sender: tbf rate 10M burst 64KiB limit 1MiB'";
 
 /// Both variants are in every block, and the change is reported by the run and again from the log
 /// alone.
-fn comparison_with_a_setting_reports_the_change() {
+fn a_slower_variant_is_worse_and_sets_the_exit_code() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
-    let done = bench.bitcost(&["run", "small.toml", "--against", TSO_OFF, "--json"]);
-    done.assert_code(0);
-    let document = done.json();
-    assert_eq!(
-        levels(&document, "options"),
-        ["base", TSO_OFF, "base", TSO_OFF]
-    );
+    let run = ["run", "small.toml", "--against", SLOW];
+    let gate = split("--fail-on worse --threshold 20 --blocks 5");
+    let done = bench.bitcost(&[&run[..], &gate[..]].concat()).with_code(1);
+    done.assert_prints(" worse");
+    done.assert_says(" worse");
+    let shown = bench.bitcost(&["show", "--json", &bench.execution_name()]);
+    let document = shown.with_code(0).json();
+    assert_eq!(levels(&document, "options"), ["base", SLOW, "base", SLOW]);
     let comparison = &document["comparison"];
-    assert_eq!(
-        (&comparison["old"], &comparison["new"]),
-        (&"options=base".into(), &format!("options={TSO_OFF}").into())
-    );
-    assert_eq!(
-        (
-            &comparison["same_blocks"],
-            comparison["cells"].as_array().unwrap().len()
-        ),
-        (&true.into(), 2)
-    );
+    assert_eq!(comparison["old"], "options=base");
+    assert_eq!(comparison["new"], format!("options={SLOW}"));
+    assert_eq!(comparison["same_blocks"], true);
+    assert_eq!(comparison["cells"].as_array().unwrap().len(), 2);
     let log = bench.log();
-    for (block, cells) in (0..3).map(|block| (block, cells_of(&log, block))) {
-        assert_eq!(cells, [0, 1, 2, 3], "block {block}");
+    for block in 0..5 {
+        assert_eq!(cells_of(&log, block), [0, 1, 2, 3], "block {block}");
     }
     for run in ended(&log) {
-        let (is_off, [sender, _]) = (run.cell % 2 == 1, run.ends);
-        assert_eq!(
-            sender
-                .offloads
-                .requested
-                .contains_key("tx-tcp-segmentation"),
-            is_off,
-            "{:?}",
-            sender.offloads
-        );
-        assert!(
-            !is_off || !sender.offloads.active["tx-tcp-segmentation"],
-            "{:?}",
-            sender.offloads
-        );
+        let rate = in_effect(&run.ends[0], "qdisc.rate_bps");
+        assert_eq!(rate.is_some(), run.cell % 2 == 1, "{rate:?}");
     }
-    let folder = bench.execution();
-    let shown = bench.bitcost(&["show", folder.to_str().unwrap()]);
-    shown.assert_prints("options=base → options=--offloads 'tso off'\n\n");
     bench.assert_nothing_left();
 }
 
-/// The variant is slower by construction: its queue sends 10 Mbit/s.
-fn fail_on_worse_sets_the_exit_code() {
-    let bench = Bench::new();
-    bench.write("small.toml", SMALL);
-    let slow = "--qdisc 'sender: tbf rate 10M burst 64KiB limit 1MiB'";
-    let run = [
-        "run",
-        "small.toml",
-        "--against",
-        slow,
-        "--fail-on",
-        "worse",
-        "--threshold",
-        "20",
-        "--blocks",
-        "5",
-    ];
-    let done: Done = bench.bitcost(&run);
-    assert_eq!(done.code, Some(1), "{}\n{}", done.stderr, done.stdout);
-    assert!(
-        done.stdout.contains(" worse") && done.stderr.contains(" worse"),
-        "{}\n{}",
-        done.stdout,
-        done.stderr
-    );
-}
-
-/// Ten blocks of both sides, of which one sends at a tenth of the rate.
+/// As many blocks of both sides as fit the budget, of which one sends at a tenth of the rate in larger
+/// packets, for which the lab has room.
 fn a_test_is_interleaved_with_its_variant() {
     let bench = Bench::new();
-    let test = ["test", "tcp", "--time", "300ms", "--rate", "100M"];
+    let test = ["test", "tcp", "--rate", "100M", "--mtu", "1500"];
     let against = [
         "--budget",
         "12s",
         "--against",
-        "-b 10M",
+        "-b 10M --mtu 9000",
         "--fail-on",
         "worse",
     ];
@@ -106,9 +58,18 @@ fn a_test_is_interleaved_with_its_variant() {
     // Of the rate, or of the cost to send at so low a one.
     assert!(first.ends_with(": worse."), "{}", done.stdout);
     done.assert_prints("Throughput (Mbit/s)");
-    done.assert_prints("options=base → options=-b 10M");
-    let blocks = plan(&bench.log()).blocks;
-    assert!(blocks >= 5, "{blocks}");
+    let sides = "options=base → options=-b 10M --mtu 9000";
+    assert_says(&one_line(&done.stdout), &[sides]);
+    let log = bench.log();
+    let plan = plan(&log);
+    assert!(plan.blocks >= 5 && plan.total_time().as_secs() <= 12);
+    for run in ended(&log) {
+        let mtu = ["1500", "9000"][run.cell].to_owned();
+        for end in run.ends {
+            let expected = Some([mtu.clone(), mtu.clone()]);
+            assert_eq!(in_effect(&end, "mtu_bytes"), expected);
+        }
+    }
     bench.assert_nothing_left();
     let refused = |words: &[&str], says: &[&str]| {
         let done = bench.bitcost(&[&["test", "tcp"], words].concat());
@@ -129,26 +90,6 @@ fn a_test_is_interleaved_with_its_variant() {
         &["5 runs of each side take"],
     );
     refused(&["--fail-on", "worse"], &["needs --against"]);
-}
-
-fn a_larger_mtu_has_room_in_the_lab_and_runs_fit_a_budget() {
-    let bench = Bench::new();
-    let test = ["test", "tcp", "--mtu", "1500", "--against", "--mtu 9000"];
-    let done = bench.bitcost(&[&test[..], &["--budget", "12s"]].concat());
-    done.assert_code(0);
-    let log = bench.log();
-    let plan = plan(&log);
-    assert!(plan.blocks >= 5 && plan.total_time().as_secs() <= 12);
-    for run in ended(&log) {
-        let mtu = ["1500", "9000"][run.cell].to_owned();
-        for end in run.ends {
-            assert_eq!(
-                in_effect(&end, "mtu_bytes"),
-                Some([mtu.clone(), mtu.clone()])
-            );
-        }
-    }
-    bench.assert_nothing_left();
 }
 
 /// A requested rate is kept by each test, and its interval is far from both bounds.

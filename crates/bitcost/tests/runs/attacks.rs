@@ -90,12 +90,10 @@ fn hold(port: u16, addresses: u8, stop: Arc<AtomicBool>) -> JoinHandle<()> {
 
 fn silent_connections_of_many_addresses_keep_nobody_out() {
     let mut server = Service::start();
-    for (addresses, tests) in [(4, 1), (8, 1), (64, 4)] {
+    for addresses in [4, 64] {
         let stop = Arc::new(AtomicBool::new(false));
         let attack = hold(server.port, addresses, stop.clone());
-        for _ in 0..tests {
-            server.tested("tcp -n 1M");
-        }
+        server.tested("tcp -n 1M");
         stop.store(true, Ordering::Relaxed);
         attack.join().unwrap();
     }

@@ -129,7 +129,7 @@ fn a_client_that_is_gone_leaves_the_queue() {
         let piped = command.arg("--no-log").stdout(Stdio::piped());
         Owned(piped.stderr(Stdio::piped()).spawn().unwrap())
     };
-    let mut first = start(1, "tcp -t 14s -b 20M");
+    let mut first = start(1, "tcp -t 6s -b 20M");
     let mut printed = BufReader::new(first.0.stdout.take().unwrap());
     read_until(&mut printed, "    1 s  ");
     let mut waits = start(0, "tcp -t 60s -b 20M");

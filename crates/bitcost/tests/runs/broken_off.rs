@@ -2,6 +2,7 @@
 //! Agents that hang or are late are tested with scripted agents (crates/controller/tests).
 
 use crate::bench::*;
+use crate::calibration::constants;
 use bitcost_analysis::log::nothing_measured;
 use bitcost_model::event::FailureKind;
 use bitcost_testkit::process::are_held;
@@ -15,6 +16,8 @@ fn killed_controller_leaves_nothing_and_resumes() {
     let running = bench.start_small(SMALL, &[]);
     bench.wait_for_run(&running, 1);
     kill(&bench, running);
+    let before = constants(&bench);
+    assert_eq!(before.len(), 1);
     let running = bench.start(&["run", "--resume", &bench.execution_name()]);
     bench.wait_for_resumed_run(&running);
     // An agent that is stopped by a signal must end, too.
@@ -25,6 +28,7 @@ fn killed_controller_leaves_nothing_and_resumes() {
     assert_eq!(runs_per_cell(&bench.resume()), [3, 3]);
     bench.assert_nothing_left();
     check_results(&bench);
+    assert_eq!(constants(&bench), before);
 }
 
 /// Kills the controller alone; all other processes must end without help.

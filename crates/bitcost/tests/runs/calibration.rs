@@ -4,7 +4,7 @@ use crate::bench::*;
 use bitcost_model::constants::MachineConstants;
 
 bitcost_testkit::trials! {
-    Host: constants_and_round_trip_measured_before_the_first_run, skipped_constants_are_not_measured, resume_keeps_the_constants;
+    Host: constants_and_round_trip_measured_before_the_first_run, skipped_constants_are_not_measured;
 }
 
 /// A lab with a delay of 2 ms.
@@ -27,7 +27,7 @@ blocks = 1
 "#;
 
 /// The constants in the log, each with its position in it.
-fn constants(bench: &Bench) -> Vec<(usize, Vec<MachineConstants>)> {
+pub fn constants(bench: &Bench) -> Vec<(usize, Vec<MachineConstants>)> {
     let events = bench.log().events.into_iter().enumerate();
     let found = events.filter_map(|(index, event)| match event {
         Event::Constants { machines } => Some((index, machines)),
@@ -60,21 +60,8 @@ fn skipped_constants_are_not_measured() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let done = bench
-        .bitcost(&["run", "small.toml", "--no-calibration"])
+        .bitcost(&["run", "small.toml", "--no-calibration", "--blocks", "1"])
         .with_code(0);
     assert_eq!(constants(&bench), []);
     assert!(!done.stdout.contains("host constants"), "{}", done.stdout);
-}
-
-fn resume_keeps_the_constants() {
-    let bench = Bench::new();
-    bench.write("small.toml", SMALL);
-    let running = bench.start(&["run", "small.toml"]);
-    bench.wait_for_run(&running, 1);
-    running.signal(Signal::KILL);
-    running.finish(PATIENCE);
-    let before = constants(&bench);
-    assert_eq!(before.len(), 1);
-    bench.resume();
-    assert_eq!(constants(&bench), before);
 }

@@ -17,7 +17,7 @@ fn deaths_at_any_step_leave_the_hosts_restored() {
     need(&["ethtool", "ip", "tc", "nsenter", "unshare"]);
     let seed = std::process::id().into();
     let plan = Plan {
-        kills: 24,
+        kills: 12,
         seed,
         limit: LIMIT,
         stops: false,

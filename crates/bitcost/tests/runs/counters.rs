@@ -42,6 +42,10 @@ fn counters_read_at_window_edges_and_between() {
             assert!(end.samples.len() > 2, "{}", end.samples.len());
             each_reading(&end.samples);
             edges(&end.samples);
+            // As long as the window, where nothing is asked for.
+            let idle = end.idle.as_ref().expect("measured");
+            assert!(idle.end_ns - idle.start_ns >= 500_000_000);
+            assert_eq!(end.counts.total().sleeps, 0);
         }
         hops(sender, receiver);
     }
@@ -112,41 +116,32 @@ fn hops(sender: &EndpointRecord, receiver: &EndpointRecord) {
 }
 
 fn idle_baseline_measured_before_each_block() {
-    for (length, expected_ms) in [
-        ("", 500),
-        ("idle_baseline_s = 0.2\n", 200),
-        ("idle_baseline_s = 0\n", 0),
-    ] {
-        let factor = "[[factor]]\nname = \"nodelay\"\nlevels = [true, false]\n";
-        let study = STUDY
-            .replace("[run]", &format!("{length}{factor}[run]"))
-            .replace("blocks = 1", "blocks = 2");
-        let runs = runs(&study);
-        assert_eq!(runs.len(), 4);
-        for end in 0..2 {
-            let idle = |index: usize| runs[index][end].idle.clone();
-            let Some(first) = idle(0) else {
-                assert!(expected_ms == 0 && (1..4).all(|index| idle(index).is_none()));
-                continue;
-            };
-            assert!(first.end_ns - first.start_ns >= expected_ms * 1_000_000);
-            assert_eq!(first.start.len(), first.end.len());
-            // Before the first run, one for a block, and a new one for the next.
-            assert!(first.end_ns < runs[0][1].window_start_ns);
-            assert_eq!(idle(1).as_ref(), Some(&first));
-            let second = idle(2).expect("a new one");
-            assert!(second.start_ns > runs[1][1].window_end_ns);
-        }
+    let more =
+        "idle_baseline_s = 0.2\n[[factor]]\nname = \"nodelay\"\nlevels = [true, false]\n[run]";
+    let study = STUDY.replace("[run]", more);
+    let runs = runs(&study.replace("blocks = 1", "blocks = 2"));
+    assert_eq!(runs.len(), 4);
+    for end in 0..2 {
+        let idle = |index: usize| runs[index][end].idle.clone().expect("measured");
+        let first = idle(0);
+        assert!(first.end_ns - first.start_ns >= 200_000_000);
+        assert_eq!(first.start.len(), first.end.len());
+        // Before the first run, one for a block, and a new one for the next.
+        assert!(first.end_ns < runs[0][1].window_start_ns);
+        assert_eq!(idle(1), first);
+        assert!(idle(2).start_ns > runs[1][1].window_end_ns);
     }
 }
 
 /// A paced sender and a slow receiver sleep on purpose, and this time is counted separately from
 /// waiting.
 fn deliberate_sleep_is_not_idle_time() {
-    let paced = STUDY.replace(
-        "flows = 2",
-        "message_rate = 2000\nmessage_size_bytes = 1000\nreceiver_delay_us = 1000",
-    );
+    let paced = STUDY
+        .replace("[run]", "idle_baseline_s = 0\n[run]")
+        .replace(
+            "flows = 2",
+            "message_rate = 2000\nmessage_size_bytes = 1000\nreceiver_delay_us = 1000",
+        );
     let runs = runs(&paced.replace("tcp_stream", "udp_stream"));
     for [sender, receiver] in &runs {
         for end in [sender, receiver] {
@@ -157,13 +152,11 @@ fn deliberate_sleep_is_not_idle_time() {
             let slept = |sample: &Sample| sample.counts.slept_ns;
             assert!(end.samples.is_sorted_by_key(slept));
             assert!(slept(&end.samples[0]) < slept(end.samples.last().unwrap()));
+            assert!(end.idle.is_none());
         }
         let has_one =
             |sample: &Sample| sample.sockets.len() == 1 && sample.connections().is_empty();
         assert!(sender.samples.iter().all(has_one));
-    }
-    for end in crate::counters::runs(STUDY).as_flattened() {
-        assert_eq!(end.counts.total().sleeps, 0);
     }
 }
 

@@ -8,8 +8,7 @@ use bitcost_model::counters::ForeignLoad;
 use crate::server::Server;
 
 bitcost_testkit::trials! {
-    QuietHost: burner_is_named_and_the_run_is_not, both_ends_of_a_service_are_of_the_run,
-        a_burner_is_a_caveat_and_no_verdict;
+    QuietHost: both_ends_of_a_service_are_of_the_run, a_burner_is_a_caveat_and_no_verdict;
 }
 
 /// Works for 30 of every 100 ms, or does nothing.
@@ -37,40 +36,6 @@ fn loads(bench: &Bench) -> [ForeignLoad; 2] {
         let load = end.foreign;
         load.unwrap_or_else(|| bitcost_testkit::ignore("not all processes can be seen here"))
     })
-}
-
-/// The load in a test in the plain lab.
-fn load() -> ForeignLoad {
-    let bench = Bench::new();
-    let words = ["test", "tcp", "-t", "1s", "-O", "100ms"];
-    bench.bitcost(&words).assert_code(0);
-    let [sender, _] = loads(&bench);
-    sender
-}
-
-fn burner_is_named_and_the_run_is_not() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        bitcost_testkit::ignore("python3 is missing");
-    }
-    let burner = Burner::start();
-    let load = load();
-    let found = load
-        .programs
-        .iter()
-        .find(|program| program.pid == burner.0.id());
-    let found = found.unwrap_or_else(|| panic!("{load:?}"));
-    assert!(
-        found.name.starts_with("python3") && found.cpu_ns > 0,
-        "{load:?}"
-    );
-    // The run used more than a CPU; its own threads and agents are in nobody's load.
-    let own = ["bitcost", "exe", "napi"];
-    assert!(
-        load.programs
-            .iter()
-            .all(|program| !own.iter().any(|name| program.name.starts_with(name))),
-        "{load:?}"
-    );
 }
 
 /// A service on this host, as another user where that is possible: neither end may read the other's
@@ -134,13 +99,25 @@ fn a_burner_is_a_caveat_and_no_verdict() {
     if Command::new("python3").arg("--version").output().is_err() {
         bitcost_testkit::ignore("python3 is missing");
     }
-    let _burner = Burner::start();
+    let burner = Burner::start();
     for workload in ["tcp", "rr"] {
         let bench = Bench::new();
         let done = bench
             .bitcost(&["test", workload, "-t", "1s", "-O", "100ms"])
             .with_code(0);
-        let _known = loads(&bench);
+        let [load, _] = loads(&bench);
+        let mut programs = load.programs.iter();
+        let found = programs.find(|program| program.pid == burner.0.id());
+        let found = found.unwrap_or_else(|| panic!("{load:?}"));
+        assert!(
+            found.name.starts_with("python3") && found.cpu_ns > 0,
+            "{load:?}"
+        );
+        // The run's own threads and agents are in nobody's load.
+        let own = ["bitcost", "exe", "napi"];
+        let is_own = |name: &str| own.iter().any(|of| name.starts_with(of));
+        let mut programs = load.programs.iter();
+        assert!(!programs.any(|program| is_own(&program.name)), "{load:?}");
         let line = |label: &str| {
             let mut lines = done.stdout.lines();
             lines

@@ -86,9 +86,9 @@ fn adds_up([sender, receiver]: &[EndpointRecord; 2], flows: usize) {
 
 fn hundred_flows_add_up() {
     let many = ["-P", "100", "-l", "1000"];
-    let timed = run("udp", &[&many[..], &["-t", "3s"]].concat());
+    let timed = run("udp", &[&many[..], &["-t", "500ms"]].concat());
     adds_up(&timed, 100);
-    let timed = run("tcp", &[&many[..], &["-t", "3s"]].concat());
+    let timed = run("tcp", &[&many[..], &["-t", "500ms"]].concat());
     adds_up(&timed, 100);
     let bounded = run("tcp", &[&many[..], &["-n", "1000250"]].concat());
     adds_up(&bounded, 100);

@@ -5,8 +5,7 @@ use crate::bench::*;
 use bitcost_model::search::{Decision, Trial};
 
 bitcost_testkit::trials! {
-    Host: a_test_takes_what_its_search_found, each_cell_of_a_study_is_searched_before_its_blocks,
-        resumed_execution_keeps_what_its_search_took;
+    Host: a_test_takes_what_its_search_found, resumed_execution_keeps_what_its_search_took;
 }
 
 /// Two cells, of which one asks for a search.
@@ -83,23 +82,6 @@ fn a_test_takes_what_its_search_found() {
     bench.assert_nothing_left();
 }
 
-fn each_cell_of_a_study_is_searched_before_its_blocks() {
-    let bench = Bench::new();
-    bench.write("searched.toml", STUDY);
-    let done = bench
-        .bitcost(&["run", "searched.toml", "--no-calibration", "--json"])
-        .with_code(0);
-    let found = searches(&done);
-    assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(
-        (&found[0]["cell"], &found[0]["for"]),
-        (&1.into(), &"cost".into())
-    );
-    let runs = done.json()["runs"].clone();
-    assert_eq!(runs, 2, "trials are no runs");
-    bench.assert_nothing_left();
-}
-
 fn resumed_execution_keeps_what_its_search_took() {
     let bench = Bench::new();
     bench.write("searched.toml", STUDY);
@@ -120,7 +102,11 @@ fn resumed_execution_keeps_what_its_search_took() {
     let found: Vec<_> = found.collect();
     assert_eq!(found.len(), 1, "the search is not repeated");
     let document = bench.bitcost(&["show", "--json", bench.execution().to_str().unwrap()]);
-    let shown = &searches(&document)[0];
+    let all = searches(&document);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    let shown = &all[0];
+    assert_eq!((&shown["cell"], &shown["for"]), (&1.into(), &"cost".into()));
+    assert_eq!(document.json()["runs"], 4, "trials are no runs");
     for path in ["/steps/0/rate/value", "/steps/1/change/settings"] {
         assert_eq!(shown.pointer(path), found[0].pointer(path), "{path}");
     }

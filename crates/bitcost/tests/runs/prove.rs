@@ -3,7 +3,7 @@
 use crate::bench::*;
 
 bitcost_testkit::trials! {
-    Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, packets_that_are_not_full_are_filled, small_buffer_is_found_and_the_ladder_read_again;
+    Host: rate_of_a_link_is_changed_and_its_verdict_proved, packets_that_are_not_full_are_filled, small_buffer_is_found_and_the_ladder_read_again;
 }
 
 /// Two hosts and a link of 20 Mbit/s.
@@ -46,25 +46,13 @@ fn rate_of_a_link_is_changed_and_its_verdict_proved() {
         ["proved", "refuted", "found"].contains(&found),
         "{proof:#}"
     );
-    bench.assert_nothing_left();
-}
-
-fn experiments_are_read_again_from_the_log() {
-    let bench = Bench::new();
-    let words = split("test udp --set send_work_ns=20us -t 1 --prove --budget 8s --json");
-    let done = bench.bitcost(&words).with_code(0);
-    let document = done.json();
-    let folder = bench.execution();
     let trials = bench.log().events.into_iter();
     let trials = trials.filter(|event| matches!(event, Event::Tried { .. }));
     assert!(trials.count() > 1, "every trial is an event of the log");
-    let again = bench
-        .bitcost(&["show", folder.to_str().unwrap(), "--json"])
-        .with_code(0);
-    let proof = &document["bottleneck"]["proof"];
+    let folder = bench.execution_name();
+    let again = bench.bitcost(&["show", &folder, "--json"]).with_code(0);
     assert_eq!(again.json()["bottleneck"]["proof"], *proof);
-    assert!(proof["tried"][0].is_object(), "{proof:#}");
-    let explained = bench.bitcost(&["explain", folder.to_str().unwrap()]);
+    let explained = bench.bitcost(&["explain", &folder]);
     explained.assert_prints("experiment: ");
     bench.assert_nothing_left();
 }

@@ -1,6 +1,7 @@
 //! Runs the command in every row of the tables for users of other programs, with shortened times.
 
 use crate::bench::*;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,40 +9,49 @@ bitcost_testkit::trials! {
     PrivateNetwork: from_netperf, from_iperf3, from_mininet;
 }
 
+const DOCUMENTS: [(&str, usize); 3] = [
+    ("from-netperf.md", 45),
+    ("from-iperf3.md", 40),
+    ("from-mininet.md", 17),
+];
+
 fn from_netperf() {
-    rows_run("from-netperf.md", 45);
+    rows_run(0);
 }
 
 fn from_iperf3() {
-    rows_run("from-iperf3.md", 40);
+    rows_run(1);
 }
 
 fn from_mininet() {
-    rows_run("from-mininet.md", 17);
+    rows_run(2);
 }
 
 /// Number of commands that run at the same time: nothing here depends on speed.
 const TOGETHER: usize = 3;
 
-/// Runs the command of each row of a document, which has at least `least` rows.
-fn rows_run(name: &str, least: usize) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(name);
-    let text = fs::read_to_string(&path).unwrap();
-    let (mut commands, files) = (commands(&text), files(&text));
-    assert!(
-        commands.len() >= least,
-        "{}: {} commands",
-        path.display(),
-        commands.len()
-    );
-    commands.sort();
-    commands.dedup();
+/// The commands in the rows of a document, which has at least `least`, and its files.
+fn read((name, least): (&str, usize)) -> (BTreeSet<Vec<String>>, Vec<(String, String)>) {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let text = fs::read_to_string(docs.join(name)).unwrap();
+    let rows = commands(&text);
+    assert!(rows.len() >= least, "{name}: {} commands", rows.len());
+    let words = rows.iter().map(|row| shortened(&split(row)[1..]));
+    (words.collect(), files(&text))
+}
+
+/// Runs the commands in the rows of a document that no earlier one has.
+fn rows_run(index: usize) {
+    let (mut words, files) = read(DOCUMENTS[index]);
+    for earlier in &DOCUMENTS[..index] {
+        let (had, _) = read(*earlier);
+        words.retain(|row| !had.contains(row));
+    }
     if Command::new("ping").arg("-V").output().is_err() {
         // A lab runs the system's.
-        commands.retain(|command| !command.contains("ping"));
+        words.retain(|row| !row.iter().any(|word| word == "ping"));
     }
+    let commands: Vec<Vec<String>> = words.into_iter().collect();
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..TOGETHER {
@@ -53,7 +63,12 @@ fn rows_run(name: &str, least: usize) {
         }
     });
     let failed = failed.into_inner().unwrap();
-    assert!(failed.is_empty(), "{name}:\n{}", failed.join("\n"));
+    assert!(
+        failed.is_empty(),
+        "{}:\n{}",
+        DOCUMENTS[index].0,
+        failed.join("\n")
+    );
 }
 
 /// The bitcost commands in the rows of a document's tables. A row without one is a mistake, unless it
@@ -89,13 +104,12 @@ fn files(text: &str) -> Vec<(String, String)> {
 const MINIEDIT: &str = include_str!("../../../import/tests/miniedit/lab15.mn");
 
 /// The error of a command; absent when it succeeds.
-fn failure(command: &str, files: &[(String, String)]) -> Option<String> {
+fn failure(words: &[String], files: &[(String, String)]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("lab15.mn"), MINIEDIT).unwrap();
     files
         .iter()
         .for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
-    let words = shortened(&split(command)[1..]);
     let Output { status, stderr, .. } =
         match words.iter().take(2).map(String::as_str).collect::<Vec<_>>()[..] {
             ["lab", "up"] => Lab::up(folder.path(), &words[2]).down(),
@@ -116,10 +130,10 @@ fn failure(command: &str, files: &[(String, String)]) -> Option<String> {
                     .collect();
                 bitcost(folder.path(), &all).output().unwrap()
             }
-            _ => bitcost(folder.path(), &words).output().unwrap(),
+            _ => bitcost(folder.path(), words).output().unwrap(),
         };
     let said = String::from_utf8_lossy(&stderr);
-    (!status.success()).then(|| format!("{command} (as {}): {status}: {said}", words.join(" ")))
+    (!status.success()).then(|| format!("{}: {status}: {said}", words.join(" ")))
 }
 
 /// The program in a folder, on the path of what it starts.

@@ -51,19 +51,6 @@ fn lost_agent_is_started_again_each_second() {
     assert!(times.windows(2).all(is_second), "{times:?}");
 }
 
-/// The scripted sender would end if its lease expired.
-#[test]
-fn other_agent_keeps_its_lease_meanwhile() {
-    let world = cut_off(20);
-    let outcome = world.execute_with(&plan(3, &[conditions()]), PATIENCE);
-    assert_eq!(outcome.ended(), [0, 2]);
-    let senders = world
-        .started()
-        .into_iter()
-        .filter(|start| start.1 == Role::Sender);
-    assert_eq!(senders.count(), 1);
-}
-
 #[test]
 fn patience_ends() {
     let world = cut_off(1000);

@@ -193,12 +193,6 @@ mod tests {
             );
             assert_eq!(told, "");
         }
-        let endless = "x\n".repeat(reach::NOISE_BYTES as usize);
-        assert!(
-            held(&endless)
-                .0
-                .is_err_and(|end| end.to_string().contains("start-up files"))
-        );
     }
 
     /// The file is removed before its bytes arrive, so nothing is left if they end early.

@@ -13,7 +13,7 @@ use bitcost_testkit::{assert_says, veth};
 use rustix::fs::{CWD, FileType, mknodat};
 
 /// Journals that are changed at random.
-const MUTANTS: u64 = 500;
+const MUTANTS: u64 = 200;
 
 bitcost_testkit::trials! { PrivateNetwork:
     randomly_damaged_journal_is_kept_unless_intact_and_settled,

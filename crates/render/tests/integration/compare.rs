@@ -186,18 +186,6 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
 }
 
 #[test]
-fn another_processor_is_a_caveat() {
-    let on = |factor, cpu: &str| on_host(made(factor), |host| host.cpu_model = Some(cpu.into()));
-    let [old, new] = [on(1.0, "one"), on(0.8, "another")];
-    let found = compared(("old", &old), ("new", &new), &throughput());
-    assert_eq!(
-        found.host_differences,
-        ["sender: CPU model: was one, is another"]
-    );
-    assert_counts(&found, &[(Verdict::Worse, 4)]);
-}
-
-#[test]
 fn executions_of_a_side_are_compared_with_its_first() {
     let on = |name, cpu: &str| {
         let events = on_host(made(1.0), |host| host.cpu_model = Some(cpu.into()));

@@ -106,7 +106,7 @@ fn a_single_run_and_failures_alone_have_a_page() {
 
 #[test]
 fn of_many_runs_the_page_stays_small_however_many_cells_they_are_of() {
-    for cells in [1, 100, 500] {
+    for cells in [1, 500] {
         let many = (0..3000).map(|n| run(64 + n % cells * 16, 1000.0 + (n * 37 % 101) as f64));
         let html = render(&log(many.collect(), "many"));
         assert!(

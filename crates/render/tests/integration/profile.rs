@@ -128,33 +128,6 @@ fn the_layers_of_an_end_sum_to_its_cost() {
 }
 
 #[test]
-fn samples_stand_for_the_busy_time_of_their_cpu() {
-    // 850 of 1700 ms of what is not idle are two seconds of two CPUs' time in samples.
-    let busy = |idle_ticks| {
-        let mut events = profiled_log();
-        for event in &mut events {
-            let Event::RunProfiled { sender, .. } = event else {
-                continue;
-            };
-            let profile = sender.profile.as_mut().expect("a profile");
-            let is_busy = |stack: &&mut ProfiledStack| stack.task != ProfiledTask::Idle;
-            let stacks = profile.stacks.iter_mut().filter(is_busy);
-            stacks.for_each(|stack| stack.cpu = Some(0));
-            sender.samples[1].cpus[0].idle = sender.samples[0].cpus[0].idle + idle_ticks;
-            sender
-                .samples
-                .iter_mut()
-                .for_each(|sample| sample.threads.clear());
-        }
-        let found = findings(&events);
-        let profiled = found.profiled.expect("profiled runs");
-        profiled.cells[0].ends[&Role::Sender].sum.value
-    };
-    let (half, whole) = (busy(100), busy(0));
-    assert!((whole / half - 2.0).abs() < 1e-6, "{whole} {half}");
-}
-
-#[test]
 fn json_and_folded_chains_say_where_the_time_goes() {
     let events = profiled_log();
     let found = findings(&events);

@@ -1,33 +1,15 @@
-//! Hostile clients that have the link: what they send is bounded, and so is what they leave unread.
+//! Hostile clients: events of their connections that nobody takes are bounded, and another version is not served.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcost_model::protocol::ToAgent;
 use rustls::ClientConnection;
 
 use super::{Served, soon};
-use crate::message::frame;
 use crate::stream::Secure;
 use crate::tls;
-
-#[test]
-fn a_client_that_reads_nothing_is_read_no_further() {
-    let served = Served::start();
-    let mut opened = served.next_client();
-    // The agent returns each of them, and nobody takes it.
-    let many = frame(&ToAgent::Renew).repeat(10_000);
-    let mut taken = 0;
-    while taken < 64 << 20 && opened.send(&many, soon()).is_ok() {
-        taken += many.len();
-    }
-    assert!(taken < 64 << 20, "the service takes whatever comes");
-    drop(opened);
-    drop(served.next_client());
-    drop(served.stop());
-}
 
 #[test]
 fn connections_wait_for_events_that_nobody_takes() {

@@ -67,25 +67,7 @@ fn a_budget_chooses_blocks() {
 }
 
 #[test]
-fn a_plan_over_the_limit_is_named_and_not_expanded() {
-    let levels: Vec<String> = (201..=350).map(|size: u32| size.to_string()).collect();
-    let wide = TEXT.replacen(
-        "levels = [1024, 8192]",
-        &format!("levels = [1024, 8192, {}]", levels.join(",")),
-        1,
-    );
-    for text in [
-        wide.replacen("blocks = 5\n", "blocks = 100000\n", 1),
-        wide.replacen("ci = { blocks = 3", "ci = { blocks = 100000", 1),
-    ] {
-        let error = Study::parse("mine.toml", &text)
-            .expect_err("too large")
-            .to_string();
-        assert!(
-            error.contains("608 cells in 100000 blocks are 60800000 runs; allowed: at most 200000"),
-            "{error}"
-        );
-    }
+fn what_is_over_a_limit_is_not_expanded() {
     // As the log of a hostile execution has it.
     let study = study();
     let plan = study.plan(1, blocks(u32::MAX));

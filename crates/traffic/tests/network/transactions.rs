@@ -20,7 +20,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     late_responses_do_not_answer_later_requests,
     duplicate_request_is_answered_once,
     open_loop_latency_counts_from_the_intended_time,
-    open_loop_starts_no_transaction_before_its_intended_time,
     foreign_connection_is_not_counted;
 }
 
@@ -45,7 +44,7 @@ fn play(ready: [Ready; 2], direct: impl FnOnce(&Control)) -> Played {
 /// Runs the warm-up, the measured window and the cooldown.
 fn three_phases(control: &Control) {
     for phase in [Phase::Measured, Phase::Cooldown, Phase::Over] {
-        thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(50));
         control.enter(phase);
     }
 }
@@ -85,7 +84,6 @@ fn both_endpoints_count_the_same_transactions_and_bytes() {
         for (waiting, request, response) in [
             (Waiting::Block, 1, 1),
             (Waiting::Spin, 1, 1),
-            (Waiting::Block, 8, 24),
             (Waiting::Block, 24, 20_000),
         ] {
             let sized = workload.has_requests();
@@ -389,23 +387,6 @@ fn open_loop_latency_counts_from_the_intended_time() {
     let latency = times(&closed).expect("asked for");
     // A closed loop waits once.
     assert!(latency.max_ns >= 190_000_000 && over_50_ms(&latency) < 10);
-}
-
-fn open_loop_starts_no_transaction_before_its_intended_time() {
-    for workload in workloads(Workload::is_transactional) {
-        let mut conditions = of(workload);
-        (conditions.transaction_rate, conditions.stop_messages) = (Some(200), Some(101));
-        let ends = meet(&conditions);
-        let since = Instant::now();
-        let played = play(ends, |_| {});
-        let elapsed = since.elapsed();
-        assert_eq!(played.sender.total().messages, 101, "{workload:?}");
-        // 100 intervals of 5 ms; a busy host makes it longer.
-        assert!(
-            elapsed >= Duration::from_millis(500),
-            "{workload:?}: {elapsed:?}"
-        );
-    }
 }
 
 fn foreign_connection_is_not_counted() {

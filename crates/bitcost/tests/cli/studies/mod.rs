@@ -48,15 +48,10 @@ fn the_schema_allows_each_study_and_no_misspelt_key() {
 #[test]
 fn a_printed_study_is_planned_as_it_is() {
     let folder = folder();
-    let path = folder.path();
-    for (study, cells) in [("new", "6 cells in 5 blocks"), ("lab15", "16 cells")] {
-        let text = printed(bitcost(path, &["studies", study]));
-        std::fs::write(path.join("mine.toml"), text).expect("written");
-        let plan = printed(bitcost(path, &["plan", "mine.toml"]));
-        assert!(plan.contains(cells), "{plan}");
-    }
-    let near = said(bitcost(path, &["studies", "lab51"]));
-    assert!(near.contains("did you mean `lab15`?"), "{near}");
+    let text = printed(bitcost(folder.path(), &["studies", "new"]));
+    std::fs::write(folder.path().join("mine.toml"), text).expect("written");
+    let plan = printed(bitcost(folder.path(), &["plan", "mine.toml"]));
+    assert!(plan.contains("6 cells in 5 blocks"), "{plan}");
 }
 
 #[test]
@@ -93,11 +88,4 @@ fn a_lab_file_is_found_next_to_its_study() {
     let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\n";
     std::fs::write(path.join("in/lab.toml"), lab).expect("a file");
     printed(bitcost(path, &["plan", "in/own.toml"]));
-    std::fs::write(
-        path.join("in/lab.toml"),
-        lab.replace("\"b\"]\n[", "\"c\"]\n["),
-    )
-    .expect("a file");
-    let wrong = said(bitcost(path, &["plan", "in/own.toml"]));
-    assert!(wrong.contains("in/lab.toml:2:"), "{wrong}");
 }
