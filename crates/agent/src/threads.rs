@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use bitcost_model::protocol::{
-    Addresses, DRAIN_MAX, FromAgent, Origin, Prepare, SentCounts, Start, ToAgent,
+    Addresses, DRAIN_MAX, FromAgent, Origin, Peer, Prepare, SentCounts, Start, ToAgent,
 };
 use bitcost_model::readings::Readings;
 use bitcost_model::record::{Counts, Role, Sample};
@@ -214,6 +214,11 @@ impl<'a> Threads<'a> {
                     discards_rest: prepare.discards_rest(part),
                 };
                 let (kept, begin) = mpsc::channel();
+                let receives = asked.role == Role::Receiver;
+                if receives && prepare.peer == Peer::Iperf3 {
+                    // Its server sends before the run begins, and more than a socket holds.
+                    let _ = kept.send(0);
+                }
                 self.kept.push(kept);
                 let spawned = std::thread::Builder::new()
                     .name(name.to_owned())

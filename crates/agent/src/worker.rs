@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use bitcost_sys::clock::sleep_until;
+use bitcost_sys::clock::{monotonic_ns, sleep_until};
 use bitcost_traffic::{Control, Flow, Phase};
 
 use crate::affinity;
 use crate::events::{Event, FlowIndex, Started};
 use crate::refusal::Refusal;
+
+/// How often a thread that waits for its time sees whether the run is aborted.
+const LOOK_NS: u64 = 20_000_000;
 
 pub struct Worker {
     pub place: FlowIndex,
@@ -58,7 +61,10 @@ impl Worker {
             cpus,
         }));
         // That of an aborted run begins at once, and so ends.
-        sleep_until(begin.recv().unwrap_or_default());
+        let begin_ns = begin.recv().unwrap_or_default();
+        while self.control.phase() != Phase::Abort && monotonic_ns() < begin_ns {
+            sleep_until(begin_ns.min(monotonic_ns() + LOOK_NS));
+        }
         Ok(self
             .flow
             .run(&self.control)
