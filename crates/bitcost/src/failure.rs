@@ -36,7 +36,7 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         130,
-        "Stopped by Ctrl-C; what was measured is kept. `bitcost serve` exits with 0.",
+        "Stopped by Ctrl-C; what was measured is kept. `bitcost serve` and `bitcost lab up` exit with 0.",
     ),
     (
         141,

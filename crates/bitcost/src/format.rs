@@ -81,14 +81,14 @@ impl Look {
         Err(Failure::Usage(why.to_owned()))
     }
 
-    /// Checks the form of a test before it begins.
+    /// Checks the form of a test or a study before it begins.
     pub fn check_test(&self, is_repeated: bool, conditions: &Conditions) -> Result<(), Failure> {
         let why = match self.form().name {
             "iperf3" if conditions.workload.is_transactional() => {
                 "--format iperf3 is for streams: iperf3 has no transactions; use --format json"
             }
             "iperf3" if is_repeated => {
-                "--format iperf3 is for a single run; leave out --until-interval"
+                "--format iperf3 is for a single run, without --until-interval and --against; use --format csv or json"
             }
             _ => return self.check(),
         };

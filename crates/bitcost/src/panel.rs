@@ -74,11 +74,14 @@ pub fn show(
             let drawn = terminal.draw(|frame| panel.draw(frame));
             let typed = drawn.and_then(|_| typed(next)).map_err(undrawn)?;
             for key in keys(&typed) {
-                if ["q", INTERRUPT].contains(&key) {
-                    stop.store(true, Ordering::Relaxed);
-                    return Ok(());
+                match key {
+                    "q" => {
+                        stop.store(true, Ordering::Relaxed);
+                        return Ok(());
+                    }
+                    INTERRUPT => stop.store(true, Ordering::Relaxed),
+                    key => panel.press(key),
                 }
-                panel.press(key);
             }
         }
         Err(Failure::InterruptedUnlogged)

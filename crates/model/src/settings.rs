@@ -698,7 +698,7 @@ settings! {
             "Maximum number of messages per send call, in a send mode that hands over several (default: 64, gso 128)";
     message_size_bytes: u32 = Workload::TcpStream.usual_message_bytes(),
         Part "message_size_bytes" letter("message-size", 'l'), number(Unit::Bytes, 1, MESSAGE_MAX) [], ANY,
-            "Size of a message: the bytes of one send call (default: 128KiB, of a TCP test with -b at most what it sends in 5 ms; UDP: 1024, at most 65507)";
+            "Size of a message: the bytes of one send call (default: 128KiB, of a TCP test with -b at most what it sends in 5 ms; UDP: 1024, with --peer iperf3 1460, at most 65507)";
     buffers: Buffers,
         Part "payload" None, either("clean", "dirty") [.dirty], STREAMS,
             "Whether the sender writes every byte of a message before it sends it (dirty) or not (default: clean)",
@@ -847,16 +847,16 @@ settings! {
             "Record the time of each transaction (a clock read per transaction; default: true in `test`, else false)";
     delay_variation: bool,
         Part "delay_variation" flag("delay-variation"), switch() [], ANY,
-            "Record the one-way delay variation of a UDP stream (RFC 3393, RFC 3550; a clock read and a receive timestamp per message; default: false)";
+            "Record the one-way delay variation of a UDP stream (RFC 3393, RFC 3550; a clock read and a receive timestamp per message; default: true in `test udp` with --rate, else false)";
     transaction_rate: Option<u32>,
         Part "transaction_rate" flag("transaction-rate"), number(Unit::Count, 1, TRANSACTION_RATE_MAX as u64) [], TRANSACTIONS,
             "Open loop: transactions that each flow starts per second; latency counts from the scheduled time (default: closed loop)";
     warmup_ms: u32 = 250,
         Run "warmup_s" letter("warmup", 'O'), number(Unit::Milliseconds, 0, HOUR_MS) [], ANY,
-            "Time before the measured window, not counted; a number alone is in seconds (default: 0.25 s)";
+            "Time before the measured window, not counted; a number alone is in seconds (default: 0.25 s; 0 before a count and with --peer iperf3)";
     duration_ms: u32 = 2000,
         Run "duration_s" letter("time", 't'), number(Unit::Milliseconds, 20, WEEK_MS) [], ANY,
-            "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, 2 s in studies)";
+            "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, at most 1 s with --against, 2 s in `improve` and studies)";
     #[serde(skip_serializing_if = "is_usual_outage")]
     outage_timeout_ms: u32 = OUTAGE_TIMEOUT_MS,
         Run "outage_timeout_s" flag("outage-timeout"), number(Unit::Milliseconds, 1000, OUTAGE_TIMEOUT_MAX_MS) [], ANY,

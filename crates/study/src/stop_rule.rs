@@ -29,6 +29,12 @@ impl Study {
         )?)
     }
 
+    /// Whether runs of it end after a count, which no duration shortens.
+    pub fn is_counted(&self) -> bool {
+        let mut cells = self.cells().into_iter();
+        cells.any(|cell| cell.conditions.is_bounded())
+    }
+
     /// The most blocks that fit a budget, at least as many as the study needs.
     pub fn blocks_within(&self, lengths: Lengths, budget: Duration) -> Result<u32, Invalid> {
         let blocks = Some(1);
@@ -40,8 +46,12 @@ impl Study {
                 1 => "one block takes".to_owned(),
                 _ => format!("the stop rule makes {least} blocks or more, which take"),
             };
+            let shorter = match self.is_counted() {
+                true => "lower its counts",
+                false => "shorten the runs with --duration",
+            };
             return Err(Invalid(format!(
-                "a budget of {} is too short: {them} {}; allow more, or shorten the runs with --duration",
+                "a budget of {} is too short: {them} {}; allow more, or {shorter}",
                 show_duration(budget),
                 show_duration(one.saturating_mul(least))
             )));

@@ -23,8 +23,8 @@ pub struct Gates {
     fail_under: Option<u64>,
     /// Exit with code 1 if the cost at either end is over this number of µs for a KiB, or for a
     /// transaction, such as 0.5; with 4 if its interval contains the bound
-    #[arg(long, value_name = "MICROSECONDS", value_parser = cost, conflicts_with_all = ["against", "both", "background", "peer"])]
-    fail_over_cost: Option<f64>,
+    #[arg(long, value_name = "MICROSECONDS", value_parser = cost, conflicts_with = "against")]
+    pub fail_over_cost: Option<f64>,
 }
 
 fn cost(text: &str) -> Result<f64, String> {

@@ -157,6 +157,12 @@ impl HostOptions {
         Ok(Named::from_log(spec)?.into())
     }
 
+    /// Refuses them where a log says how the hosts of its mesh are reached.
+    pub fn refuse_given(&self) -> Result<(), Failure> {
+        let why = "is that of the log with --resume; leave it out";
+        refuse(self.given(), why)
+    }
+
     /// The options that were given of those that say how named hosts are reached.
     fn given(&self) -> impl Iterator<Item = &'static str> {
         let all = [

@@ -54,6 +54,10 @@ impl Judging {
         let judged: Vec<&Change> = all
             .filter(|change| change.metric.has_better_side())
             .collect();
+        if judged.is_empty() {
+            let why = "--fail-on worse: none of these metrics has a better side; name another with --metric";
+            return Err(Failure::Usage(why.into()));
+        }
         let is_open = |change: &&&Change| change.verdict == Verdict::CannotTell;
         let is_new = |change: &&Change| change.verdict == Verdict::New;
         match judged.iter().filter(is_open).count() {
@@ -116,6 +120,9 @@ mod tests {
             judging.check(&undecided()),
             Err(Failure::Undecided(why)) if why.starts_with("cannot tell whether 1 of 1 figure")
         ));
+        let mut neutral = undecided();
+        neutral.cells[0].changes[0].metric = metric("segment_size_bytes").expect("a metric");
+        assert!(matches!(judging.check(&neutral), Err(Failure::Usage(_))));
         let lenient = Judging {
             fail_on: None,
             ..judging

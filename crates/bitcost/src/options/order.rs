@@ -66,6 +66,10 @@ impl Order {
             Some(width_pct) => study.until_interval(width_pct)?,
             None => study,
         };
+        if self.duration.is_some() && study.is_counted() {
+            let why = "--duration: runs of this study end after a count; change that, or use --ci";
+            return Err(Failure::Usage(why.to_owned()));
+        }
         let lengths = match self.named(&study)? {
             Some(lengths) => lengths,
             None => self.lengths(&study)?,

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use bitcost_execute::Destination;
 use bitcost_execute::hosts::{kubernetes, slurm};
+use bitcost_execute::{Destination, Logged};
 use bitcost_model::event::Kubernetes;
 use bitcost_study::Study;
 
@@ -96,16 +96,22 @@ impl Place {
                     study.lab = lab;
                     return Ok(Destination::Lab);
                 }
-                self.of_logged(study)
+                self.ends.destination(None, self.receiver_address)
             }
         }
     }
 
     /// As [`Place::destination`], for an execution that is resumed, whose lab is that of its log.
-    pub fn of_logged(&self, study: &Study) -> Result<Destination, Failure> {
-        if let Some(mesh) = &study.mesh {
-            return self.ends.of_mesh(mesh, self.receiver_address, None, None);
+    pub fn of_logged(&self, log: &Logged) -> Result<Destination, Failure> {
+        let address = self.receiver_address;
+        let Some(mesh) = &log.study.mesh else {
+            return self.ends.destination(None, address);
+        };
+        let destination = self.ends.of_mesh(mesh, address, None, None)?;
+        // A log without its hosts does not say how they are reached, either.
+        if log.prepared.is_some() {
+            self.ends.refuse_given()?;
         }
-        self.ends.destination(None, self.receiver_address)
+        Ok(destination)
     }
 }

@@ -5,6 +5,9 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches};
 
 const SET: &str = "set";
 
+/// The settings that end a run, which has one end.
+pub const ENDS: [&str; 3] = ["duration_s", "stop_bytes", "stop_messages"];
+
 /// The settings that were given, with their values as they were typed.
 pub struct Settings(pub Vec<(&'static Setting, String)>);
 
@@ -12,8 +15,7 @@ impl clap::Args for Settings {
     fn augment_args(command: Command) -> Command {
         let all = SETTINGS.iter().filter_map(argument);
         let command = all.fold(command, Command::arg).arg(set());
-        // A run has one end.
-        command.group(ArgGroup::new("end").args(["duration_s", "stop_bytes", "stop_messages"]))
+        command.group(ArgGroup::new("end").args(ENDS))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

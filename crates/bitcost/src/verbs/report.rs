@@ -20,7 +20,7 @@ pub struct Arguments {
     #[arg(value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// Output file, of HTML with its pictures; `-` is standard output [default: report.html in the first folder, for several
-    /// compare-with-NAME.html, where NAME is that of the second]
+    /// compare-with-NAMES.html, where NAMES are those of the others]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Smallest change that counts as better or worse where executions are compared, in per cent
@@ -38,6 +38,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let mut found = opened::open_all(&arguments.folders)?;
+    if let Some(twice) = opened::named_twice(&found) {
+        return Err(Failure::Usage(format!(
+            "{} is named twice; name different executions",
+            twice.name
+        )));
+    }
     for one in &mut found {
         one.comparison = of_study(one, arguments.threshold);
     }

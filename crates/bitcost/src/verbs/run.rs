@@ -117,6 +117,8 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let destination = arguments.place.destination(&mut study, cluster)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
+    let look = &arguments.look;
+    look.check_test(plan.runs.len() > 1, &study.base)?;
     for cell in &plan.cells {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
     }
@@ -132,7 +134,9 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     let log = Logged::read(folder)?;
     report_cut(&log.end);
     check_compares(&log.study, &arguments.judging)?;
-    let destination = log.destination(arguments.place.of_logged(&log.study)?)?;
+    let look = &arguments.look;
+    look.check_test(log.plan.runs.len() > 1, &log.study.base)?;
+    let destination = log.destination(arguments.place.of_logged(&log)?)?;
     let mut progress = Live::default();
     log.check_trust(&destination, arguments.trust, &mut progress)?;
     let start = Start {

@@ -50,6 +50,9 @@ fn what_cannot_be_compared_is_said_with_what_can() {
         &["a", "many"],
         &["a folder that holds 2", "the newest: many/", "many/one"],
     );
+    let (code, _, stderr) = bitcost(place, &["report", "a", "a"]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("a is named twice"), "{stderr}");
 }
 
 #[test]

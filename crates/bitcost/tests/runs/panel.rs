@@ -152,6 +152,10 @@ fn panel_leaves_the_terminal_as_it_was() {
         };
         eventually(PATIENCE, "what was there before", is_left);
     }
+    let mut panel = Panel::start();
+    panel.shows("the list", |lines| lines[1].contains("127.0.0.1"));
+    panel.types("\u{3}");
+    assert_eq!(panel.running.wait().unwrap().code(), Some(130));
 }
 
 fn panel_shows_a_test_until_it_is_stopped() {

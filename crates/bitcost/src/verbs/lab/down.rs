@@ -28,9 +28,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let mut told = Ok(());
     for name in names {
-        bitcost_lab::registry::take_down(&name)?;
-        // The other labs are stopped even if nobody reads the output.
-        told = told.and(output::line(&format!("{name} is down")));
+        let down = bitcost_lab::registry::take_down(&name).map_err(Failure::from);
+        let down = down.and_then(|()| output::line(&format!("{name} is down")));
+        // The other labs are stopped even if one cannot be, or nobody reads the output.
+        told = told.and(down);
     }
     told
 }

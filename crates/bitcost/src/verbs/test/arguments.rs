@@ -75,11 +75,11 @@ pub struct Arguments {
     #[arg(short, long, value_name = "TIME", hide = true, value_parser = a_second)]
     pub interval: Option<()>,
     /// Begin the line of each second with the time of day
-    #[arg(long)]
+    #[arg(long, conflicts_with = "against")]
     pub timestamps: bool,
     /// Program at HOST: `bitcost`, or `iperf3`, a server that is running there (`iperf3 -s`);
     /// HOST:PORT selects its port [default: bitcost]
-    #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu"])]
+    #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"])]
     pub peer: Option<String>,
     /// MTU in bytes of the links of the lab that is built for the test, or of the interfaces of named
     /// hosts (--device-mtu) [default: theirs]

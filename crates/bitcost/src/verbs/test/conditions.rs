@@ -7,13 +7,14 @@ use bitcost_execute::check_without_lab;
 use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Workload, size_tcp_buffers};
-use bitcost_model::settings::{Setting, find};
+use bitcost_model::settings::{Kind, Setting, find};
 use bitcost_model::study::LabSpec;
 
 use super::arguments::Arguments;
 use crate::failure::Failure;
 use crate::foreign;
 use crate::options::run::setting;
+use crate::options::settings::ENDS;
 use crate::options::slow::refuse_slow;
 use crate::output;
 
@@ -46,7 +47,11 @@ pub fn typed(
     let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
     let mut settings = defaults(arguments, device_mtu.unwrap_or(mtu_bytes));
     settings.extend(device_mtu.and_then(|mtu| setting("mtu_bytes", &mtu.to_string())));
-    settings.extend(arguments.run.all());
+    let mut given = arguments.run.all();
+    refuse_contradictions(&given)?;
+    // A count that comes later would drop it without a word.
+    given.sort_by_key(|(setting, _)| setting.name == "warmup_s");
+    settings.extend(given);
     let mut conditions = Conditions::of(workload);
     for (setting, value) in &settings {
         setting
@@ -72,6 +77,24 @@ pub fn typed(
         None => check_without_lab(&conditions)?,
     }
     Ok((settings, conditions))
+}
+
+/// Refuses values of which one would not count: between --set and other options clap sees no conflict.
+fn refuse_contradictions(given: &[(&'static Setting, String)]) -> Result<(), Failure> {
+    for (place, (setting, value)) in given.iter().enumerate() {
+        let contradicts = |(earlier, other): &&(&'static Setting, String)| match setting.kind {
+            Kind::Host(_) | Kind::Background => false,
+            _ if earlier.name == setting.name => other != value,
+            _ => ENDS.contains(&earlier.name) && ENDS.contains(&setting.name),
+        };
+        if let Some((earlier, other)) = given[..place].iter().find(contradicts) {
+            return Err(Failure::Usage(format!(
+                "{}={value} contradicts {}={other}; leave one of them out",
+                setting.name, earlier.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The defaults of a test.

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use bitcost_execute::{Destination, Executed, Experiment, Progress, Start, labs};
 use bitcost_iperf3::client::request;
+use bitcost_model::conditions::Direction;
 use bitcost_model::plan::Lengths;
 use bitcost_study::{Single, Study};
 
@@ -50,6 +51,13 @@ impl Test<'_> {
             }
         };
         let (settings, conditions) = typed(arguments, lab.as_ref(), device_mtu)?;
+        let has_cost = !is_with_iperf3
+            && conditions.direction != Direction::Both
+            && conditions.background.is_empty();
+        if arguments.gates.fail_over_cost.is_some() && !has_cost {
+            let why = "--fail-over-cost needs one workload in one direction, and not --peer iperf3";
+            return Err(Failure::Usage(why.to_owned()));
+        }
         let rule = arguments.repeats.rule(&conditions)?;
         let (runs, until) = rule.map_or((1, None), |(least, rule)| (least, Some(rule)));
         let single = Single {

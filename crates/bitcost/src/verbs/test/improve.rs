@@ -11,6 +11,7 @@ use super::described::Test;
 use super::make;
 use crate::failure::Failure;
 use crate::options::run::setting;
+use crate::options::settings::ENDS;
 
 /// Most time of everything after the first test.
 const BUDGET: Duration = Duration::from_secs(60);
@@ -30,8 +31,9 @@ pub fn run(mut options: Arguments) -> Result<(), Failure> {
         false => Goal::Rate,
     };
     given.retain(|(setting, _)| setting.name != "search_for");
-    // A later one counts.
-    given.splice(0..0, setting("duration_s", USUAL_DURATION));
+    if !given.iter().any(|(of, _)| ENDS.contains(&of.name)) {
+        given.extend(setting("duration_s", USUAL_DURATION));
+    }
     let test = Test::new(&options)?;
     refuse_conditions(goal, &test)?;
     let budget = options.budget.unwrap_or(BUDGET);
@@ -40,12 +42,17 @@ pub fn run(mut options: Arguments) -> Result<(), Failure> {
 
 /// Refuses conditions in which a step cannot be compared with the next.
 fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
-    let conditions = &test.study.base;
+    let (arguments, conditions) = (test.arguments, &test.study.base);
     let has_cost = conditions.direction != Direction::Both && conditions.background.is_empty();
-    let why = if test.arguments.prove {
+    let why = if arguments.prove {
         "--prove cannot be used with `improve`, whose experiments show what makes the test better"
-    } else if test.arguments.against.is_given() || test.arguments.gates.is_given() {
-        "--against, --fail-under and --fail-over-cost are for `bitcost test`; `improve` compares each change itself"
+    } else if arguments.against.is_given()
+        || arguments.gates.is_given()
+        || arguments.judging.fail_on.is_some()
+    {
+        "--against, --fail-on, --fail-under and --fail-over-cost are for `bitcost test`; `improve` compares each change itself"
+    } else if arguments.timestamps {
+        "--timestamps is for the lines of seconds, which `improve` does not print"
     } else if conditions.bound().is_some() {
         "the runs of `improve` end after a time; leave out the number of bytes, messages or transactions"
     } else if test.study.until.is_some() {

@@ -37,6 +37,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     look.check_test(true, &test.study.base)?;
     let mut study = arguments.against.apply(test.study.clone())?;
+    if study.is_counted() {
+        let why = "the runs of --against end after a time; leave out the number of bytes, messages or transactions";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     study.is_profiled |= arguments.profile;
     let blocks = Some(blocks(&study, arguments.budget.unwrap_or(BUDGET))?);
     let lengths = Lengths {
