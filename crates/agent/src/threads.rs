@@ -214,7 +214,8 @@ impl<'a> Threads<'a> {
                     discards_rest: prepare.discards_rest(part),
                 };
                 let (kept, begin) = mpsc::channel();
-                let receives = asked.role == Role::Receiver;
+                let receives =
+                    asked.role == Role::Receiver && asked.conditions.workload.is_datagram();
                 if receives && prepare.peer == Peer::Iperf3 {
                     // Its server sends before the run begins, and more than a socket holds.
                     let _ = kept.send(0);

@@ -33,7 +33,7 @@ impl Worker {
             _ => Ok(self.flow),
         };
         report(Event::Ended(self.place, ended));
-        let _ = begin.recv();
+        while begin.recv().is_ok() {}
     }
 
     fn is_over(&self) -> bool {

@@ -29,10 +29,10 @@ impl Study {
         )?)
     }
 
-    /// Whether runs of it end after a count, which no duration shortens.
+    /// Whether all its runs end after a count, which no duration shortens.
     pub fn is_counted(&self) -> bool {
         let mut cells = self.cells().into_iter();
-        cells.any(|cell| cell.conditions.is_bounded())
+        cells.all(|cell| cell.conditions.is_bounded())
     }
 
     /// The most blocks that fit a budget, at least as many as the study needs.

@@ -55,8 +55,8 @@ impl Judging {
             .filter(|change| change.metric.has_better_side())
             .collect();
         if judged.is_empty() {
-            let why = "--fail-on worse: none of these metrics has a better side; name another with --metric";
-            return Err(Failure::Usage(why.into()));
+            let why = "cannot tell what is worse: none of the compared metrics has a better side";
+            return Err(Failure::Undecided(why.into()));
         }
         let is_open = |change: &&&Change| change.verdict == Verdict::CannotTell;
         let is_new = |change: &&Change| change.verdict == Verdict::New;
@@ -122,7 +122,8 @@ mod tests {
         ));
         let mut neutral = undecided();
         neutral.cells[0].changes[0].metric = metric("segment_size_bytes").expect("a metric");
-        assert!(matches!(judging.check(&neutral), Err(Failure::Usage(_))));
+        let found = judging.check(&neutral);
+        assert!(matches!(found, Err(Failure::Undecided(why)) if why.contains("better side")));
         let lenient = Judging {
             fail_on: None,
             ..judging

@@ -67,7 +67,7 @@ impl Order {
             None => study,
         };
         if self.duration.is_some() && study.is_counted() {
-            let why = "--duration: runs of this study end after a count; change that, or use --ci";
+            let why = "--duration: the runs of this study end after a count; change that";
             return Err(Failure::Usage(why.to_owned()));
         }
         let lengths = match self.named(&study)? {

@@ -79,7 +79,7 @@ pub struct Arguments {
     pub timestamps: bool,
     /// Program at HOST: `bitcost`, or `iperf3`, a server that is running there (`iperf3 -s`);
     /// HOST:PORT selects its port [default: bitcost]
-    #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"])]
+    #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu"])]
     pub peer: Option<String>,
     /// MTU in bytes of the links of the lab that is built for the test, or of the interfaces of named
     /// hosts (--device-mtu) [default: theirs]

@@ -81,10 +81,14 @@ pub fn typed(
 
 /// Refuses values of which one would not count: between --set and other options clap sees no conflict.
 fn refuse_contradictions(given: &[(&'static Setting, String)]) -> Result<(), Failure> {
+    let read = |setting: &Setting, value: &str| {
+        let mut alone = Conditions::default();
+        setting.set_text(&mut alone, value).map(|()| alone).ok()
+    };
     for (place, (setting, value)) in given.iter().enumerate() {
         let contradicts = |(earlier, other): &&(&'static Setting, String)| match setting.kind {
             Kind::Host(_) | Kind::Background => false,
-            _ if earlier.name == setting.name => other != value,
+            _ if earlier.name == setting.name => read(earlier, other) != read(setting, value),
             _ => ENDS.contains(&earlier.name) && ENDS.contains(&setting.name),
         };
         if let Some((earlier, other)) = given[..place].iter().find(contradicts) {
