@@ -16,7 +16,8 @@ use crate::refusal::Refusal;
 const ARRIVAL: Duration = Duration::from_secs(4);
 const ARRIVAL_FLOW: Duration = Duration::from_millis(10);
 
-/// As [`ARRIVAL`], at the endpoint that opens: the one that listens gives up earlier, because it knows more of the reason.
+/// As [`ARRIVAL`], at the endpoint that opens, and a second more for 100 flows: the one that listens gives up earlier,
+/// because it knows more of the reason.
 const OPENING: Duration = Duration::from_secs(5);
 
 /// Of datagrams from this size on a socket's default send buffer holds no more than the 100 that fq keeps of a flow: of
@@ -119,7 +120,7 @@ impl Parts {
                 Some(socket) => accept(&mut self.sockets[socket], &ends)?,
                 None => {
                     let peer = peer.ok_or("the other endpoint listens for none of the flows")?;
-                    let patience = OPENING + ARRIVAL_FLOW * ends.len() as u32;
+                    let patience = OPENING + Duration::from_secs(ends.len() as u64 / 100);
                     connect::connect(&ends, (prepare.peer, peer), prepare.token, patience)?
                 }
             };

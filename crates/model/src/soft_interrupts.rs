@@ -40,12 +40,14 @@ pub fn spans(first: &[SoftirqTime], last: &[SoftirqTime]) -> Vec<SoftirqTime> {
     let span = |after: &SoftirqTime| {
         let is_same = |before: &&SoftirqTime| before.cpu == after.cpu && before.kind == after.kind;
         let before = first.iter().find(is_same).unwrap_or(&none);
+        let sum_ns = after.sum_ns.wrapping_sub(before.sum_ns);
         SoftirqTime {
             cpu: after.cpu,
             kind: after.kind.clone(),
             count: after.count.saturating_sub(before.count),
             timed: after.timed.saturating_sub(before.timed),
-            sum_ns: after.sum_ns.saturating_sub(before.sum_ns),
+            // A CPU that was taken away while a start was read makes that time negative.
+            sum_ns: sum_ns.cast_signed().max(0).cast_unsigned(),
             squares_ns2: after.squares_ns2.wrapping_sub(before.squares_ns2),
         }
     };

@@ -53,7 +53,7 @@ fn known_load_is_counted_and_timed() {
     let to = socket.local_addr().unwrap();
     let (began, before) = (Instant::now(), read(&timer));
     let (mut sent, mut last) = (0, before.clone());
-    while received(&last).timed < received(&before).timed + 100 {
+    while received(&last).timed < received(&before).timed + 1000 {
         assert!(began.elapsed() < PATIENCE, "{last:?}");
         for _ in 0..1000 {
             socket.send_to(&[0; 100], to).unwrap();
@@ -68,7 +68,6 @@ fn known_load_is_counted_and_timed() {
             };
             assert!(time.count >= earlier.count, "{earlier:?} {time:?}");
             assert!(time.timed >= earlier.timed, "{earlier:?} {time:?}");
-            assert!(time.sum_ns >= earlier.sum_ns, "{earlier:?} {time:?}");
         }
         last = next;
     }
@@ -77,13 +76,12 @@ fn known_load_is_counted_and_timed() {
     assert!(is.count - was.count >= sent, "{sent}: {was:?} {is:?}");
     let share = (is.timed - was.timed) as f64 / (is.count - was.count) as f64;
     assert!((0.9..1.1).contains(&(7.0 * share)), "{share}");
-    assert!(is.sum_ns > was.sum_ns && is.sum_ns - was.sum_ns < wall_ns);
+    // One time may be negative, not many of them.
+    let sum_ns = is.sum_ns.wrapping_sub(was.sum_ns);
+    assert!((1..wall_ns).contains(&sum_ns), "{was:?} {is:?}");
     // The sum of squares is that of the same times: at least the square of their sum ÷ their
     // number.
-    let (timed, sum) = (
-        (is.timed - was.timed) as f64,
-        (is.sum_ns - was.sum_ns) as f64,
-    );
+    let (timed, sum) = ((is.timed - was.timed) as f64, sum_ns as f64);
     assert!((is.squares_ns2 - was.squares_ns2) as f64 >= 0.999 * sum * sum / timed);
     assert!(sum / timed * (is.count - was.count) as f64 <= wall_ns as f64);
 }

@@ -159,15 +159,18 @@ fn judge(options: &str, ours: &Value, theirs: &Value) {
     assert_eq!(server["samples"].as_array().map(Vec::len), Some(0));
 }
 
-/// Answers the first connection with these bytes, and ends.
-fn impostor(answer: &'static [u8]) -> thread::JoinHandle<()> {
+/// Answers the first connection with these bytes, and ends; further ones wait until the listener is dropped.
+fn impostor(answer: &'static [u8]) -> TcpListener {
     let listener = TcpListener::bind(("127.0.0.1", PORT)).unwrap();
+    let first = listener.try_clone().unwrap();
     thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
+        let (mut stream, _) = first.accept().unwrap();
+        drop(first);
         let _ = stream.write_all(answer);
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let _ = stream.read_to_end(&mut Vec::new());
-    })
+    });
+    listener
 }
 
 fn what_is_no_server_is_named() {
